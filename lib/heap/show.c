@@ -1,6 +1,7 @@
 /* What ranks show to whoever looks at the segment of their node from outside:
  * an offset for each, in the header, behind its first page. */
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -126,40 +127,52 @@ static void *copy_file(int fd, size_t block, size_t *bytes)
     return all;
 }
 
-void *ctn_segment_copy(int pid, size_t block, size_t *bytes)
+/** Look at one descriptor of another process.
+ * @return the copy; NULL: it has none (ENXIO), or this process may not look or
+ *         has no memory (another errno) */
+static void *copy_of(DIR *descriptors, const char *name, size_t block,
+                     size_t *bytes)
 {
-    enum { DESCRIPTORS = 1024 };
+    char link[64];
     void *segment = NULL;
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-    if (access(path, R_OK) != 0) {
-        return NULL;
-    }
     errno = 0;
-    for (int fd = 0; fd < DESCRIPTORS && segment == NULL; fd++) {
-        char link[64];
-        snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
-        ssize_t length = readlink(path, link, sizeof(link) - 1);
-        if (length > 0) {
-            link[length] = '\0';
-            int file =
-                strstr(link, "catena") != NULL
-                    ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-                    : -1;
-            if (file >= 0) {
-                errno = 0;
-                segment = copy_file(file, block, bytes);
-                close(file);
-            }
-            if (segment == NULL && errno == ENOMEM) {
-                return NULL;
-            }
-        } else if (errno == EACCES || errno == EPERM) {
-            return NULL;
+    ssize_t length =
+        readlinkat(dirfd(descriptors), name, link, sizeof(link) - 1);
+    if (length > 0) {
+        link[length] = '\0';
+        int file = strstr(link, "catena") != NULL
+                       ? openat(dirfd(descriptors), name,
+                                O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+                       : -1;
+        errno = 0;
+        if (file >= 0) {
+            segment = copy_file(file, block, bytes);
+            close(file);
         }
     }
-    if (segment == NULL) {
+    if (errno != EACCES && errno != EPERM && errno != ENOMEM) {
         errno = ENXIO;
     }
+    return segment;
+}
+
+void *ctn_segment_copy(int pid, size_t block, size_t *bytes)
+{
+    void *segment = NULL;
+    const struct dirent *entry;
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+    DIR *descriptors = opendir(path);
+    if (descriptors == NULL) {
+        return NULL;
+    }
+    int why = ENXIO;
+    while (segment == NULL && why == ENXIO &&
+           (entry = readdir(descriptors)) != NULL) {
+        segment = copy_of(descriptors, entry->d_name, block, bytes);
+        why = errno;
+    }
+    closedir(descriptors);
+    errno = why;
     return segment;
 }
