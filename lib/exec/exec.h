@@ -99,6 +99,8 @@ struct catena_request {
     catena_status_t status; /* OK, or the error that ends it */
     uint8_t state;          /* ctn_op_state_t */
     uint8_t phase;          /* index of the current phase */
+    uint16_t recorded;      /* the call whose record says STARTED until the
+                               operation ends: ctn_recorder_name; 0: none */
 #ifndef NDEBUG
     uint8_t mark;
 #endif
@@ -214,6 +216,18 @@ typedef struct ctn_backoff {
     uint64_t idle_ns;  /* when an observer saw the last miss */
 } ctn_backoff_t;
 
+/** Tests of requests that found nothing, since one of them found something. */
+typedef struct ctn_tests {
+    uint32_t misses;
+    uint64_t noted_ns;  /* the first note in the recorder of a test for... */
+    const ctn_op_t *op; /* ...the oldest active operation then, and its number;
+                           this is not followed */
+    const ctn_sequence_t *sequence;
+    uint64_t seq;
+} ctn_tests_t;
+
+enum { CTN_TESTS_PER_NOTE = 64 };
+
 /** A check that long waits call. `check` finds out whether peers ran another
  * algorithm in an operation that is complete on this rank. Embedded in its
  * owner. */
@@ -284,6 +298,7 @@ struct ctn_exec {
     ctn_doorbell_t doorbell;
     uint32_t reported; /* calls of ctn_exec_report_cpu */
     uint32_t passes;   /* calls of ctn_exec_pass_time */
+    ctn_tests_t tests;
     const ctn_log_t *log;
     const ctn_config_t *config;      /* settings: each layer finds its own */
     const ctn_locality_t *locality;  /* of this rank */
@@ -566,6 +581,9 @@ bool ctn_exec_poll(ctn_exec_t *exec);
 /** Poll for a caller that does not wait (a test). Without progress, pass time
  * (ctn_exec_pass_time). @return exec->status */
 catena_status_t ctn_exec_progress(ctn_exec_t *exec);
+/** The same for a test of a request that is not complete, so that a loop of
+ * tests is a wait to the recorder. */
+void ctn_exec_test(ctn_exec_t *exec);
 /** Poll for a caller that waits. Without progress, idle (ctn_exec_idle). */
 void ctn_exec_poll_or_idle(ctn_exec_t *exec, ctn_backoff_t *backoff);
 /** After an error that has ended the context: end all active operations, so
@@ -584,6 +602,9 @@ void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff);
  * and on an oversubscribed host other ranks run only when this rank yields its
  * core. */
 void ctn_exec_pass_time(ctn_exec_t *exec);
+/** After 1,024 tests that found nothing, in every 64th one: note the wait, and
+ * print what the ranks of the node do. */
+void ctn_exec_note_tests(ctn_exec_t *exec);
 
 /** Wait until all puts of this rank by `transport` are at their targets.
  * @return OK, or the error that has ended the context */

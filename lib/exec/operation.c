@@ -32,6 +32,7 @@ ctn_op_t *ctn_op_take(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
     op->status = CATENA_OK;
     op->state = CTN_OP_INACTIVE;
     op->phase = 0;
+    op->recorded = 0;
     op->persistent = op->detached = op->network = op->held = op->clean =
         op->background = op->linked = op->staged = false;
     return op;
@@ -177,9 +178,12 @@ void ctn_op_lacks_memory(const ctn_op_t *op)
     }
 }
 
-/** Tell whoever made the operation that it has ended. */
+/** Tell whoever made the operation that it has ended, and the recorder. */
 static inline void call_ended(ctn_op_t *op)
 {
+    if (op->recorded != 0) {
+        ctn_recorder_op_ended(op);
+    }
     if (op->ended != NULL) {
         void (*ended)(ctn_op_t *) = op->ended;
         op->ended = NULL;

@@ -57,8 +57,17 @@ ctn_recorded_scope_t *ctn_recorder_add_scope(ctn_exec_t *exec, uint64_t id)
     return entry;
 }
 
-/** The operation that a wait most likely is for: the oldest active one. */
-static const ctn_op_t *oldest(const ctn_exec_t *exec)
+void ctn_recorder_op_ended(ctn_op_t *op)
+{
+    ctn_recorded_call_t *call =
+        ctn_recorder_call(op->exec->recorder, op->recorded);
+    op->recorded = 0;
+    if (call != NULL && call->state == CTN_RECORD_STARTED) {
+        call->state = CTN_RECORD_OVER;
+    }
+}
+
+const ctn_op_t *ctn_recorder_oldest(const ctn_exec_t *exec)
 {
     const ctn_op_t *op = exec->active;
     while (op != NULL && op->next != NULL) {
@@ -75,7 +84,7 @@ void ctn_recorder_waits(ctn_exec_t *exec, uint64_t since_ns, uint64_t now)
                              now - recorder->seen_ns < EVERY_NS)) {
         return;
     }
-    const ctn_op_t *op = oldest(exec);
+    const ctn_op_t *op = ctn_recorder_oldest(exec);
     recorder->waits[0] = '\0';
     if (op != NULL) {
         ctn_op_describe(op, recorder->waits, sizeof(recorder->waits));

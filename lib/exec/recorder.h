@@ -34,7 +34,7 @@ enum {
 
 typedef enum ctn_recorded_state {
     CTN_RECORD_INSIDE,  /* the call has not returned */
-    CTN_RECORD_STARTED, /* it has returned a request */
+    CTN_RECORD_STARTED, /* it has returned a request that is not complete */
     CTN_RECORD_REFUSED, /* by this rank alone: the call did not begin */
     CTN_RECORD_OVER
 } ctn_recorded_state_t;
@@ -132,6 +132,38 @@ ctn_recorder_begin(ctn_recorder_t *recorder, ctn_recorded_scope_t *scope,
     __atomic_store_n(&recorder->calls, recorder->calls + 1, __ATOMIC_RELEASE);
     return record;
 }
+
+/** The name of a call that has a record, for ctn_recorder_call. */
+static inline uint16_t ctn_recorder_name(const ctn_recorder_t *recorder,
+                                         const ctn_recorded_call_t *call)
+{
+    uint64_t last = recorder->calls - 1;
+    uint64_t index = (uint64_t)(call - ctn_recorder_records(recorder));
+    uint64_t later = (last - index) & (recorder->records - 1);
+    return (uint16_t)(0x8000u | ((last - later) & 0x7fffu));
+}
+
+/** The record of a call with a name; NULL: it is no longer there. Names are
+ * used again after 32,768 calls. */
+static inline ctn_recorded_call_t *
+ctn_recorder_call(const ctn_recorder_t *recorder, uint16_t name)
+{
+    uint64_t last = recorder->calls - 1;
+    uint64_t later = (last - name) & 0x7fffu;
+    return later < recorder->records
+               ? ctn_recorder_records(recorder) +
+                     ((last - later) & (recorder->records - 1))
+               : NULL;
+}
+
+struct catena_request;
+
+/** The operation of a nonblocking call has ended: so has the call. */
+void ctn_recorder_op_ended(struct catena_request *op);
+
+/** The operation that a wait most likely is for: the oldest active one; NULL:
+ * there is none. */
+const struct catena_request *ctn_recorder_oldest(const struct ctn_exec *exec);
 
 /** A long wait goes on. */
 void ctn_recorder_waits(struct ctn_exec *exec, uint64_t since_ns, uint64_t now);

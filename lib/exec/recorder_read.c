@@ -31,7 +31,12 @@ typedef struct rank {
     const ctn_recorded_call_t *call;
     uint32_t scopes, calls; /* of these arrays; not read again, since the
                                process may write anything */
-    const ctn_recorded_call_t *last; /* NULL: no call yet */
+    uint64_t entered;       /* calls */
+    const ctn_recorded_call_t *last;    /* NULL: no call yet */
+    const ctn_recorded_call_t *inside;  /* the oldest that it is in, which may
+                                           have made others; NULL: none */
+    const ctn_recorded_call_t *started; /* the oldest whose request is not
+                                           complete; NULL: none */
     char state; /* of its process, as in /proc; 0: gone; '-': simulated; '?':
                    in another PID namespace */
     bool waits;
@@ -72,15 +77,24 @@ static const ctn_recorded_scope_t *scope_of(const rank_t *rank, uint64_t id)
     return NULL;
 }
 
+/** How many calls of a rank have records. */
+static uint64_t kept(const rank_t *rank)
+{
+    return rank->entered < rank->calls ? rank->entered : rank->calls;
+}
+
+/** A rank's record of a call. @param age 1: the last one, up to `kept` */
+static const ctn_recorded_call_t *record_at(const rank_t *rank, uint64_t age)
+{
+    return &rank->call[(rank->entered - age) & (rank->calls - 1)];
+}
+
 /** A rank's record of a call; NULL: not there, or no longer. */
 static const ctn_recorded_call_t *record_of(const rank_t *rank, uint64_t id,
                                             uint32_t number)
 {
-    uint64_t calls = __atomic_load_n(&rank->recorder->calls, __ATOMIC_ACQUIRE);
-    uint64_t kept = calls < rank->calls ? calls : rank->calls;
-    for (uint64_t i = 1; i <= kept; i++) {
-        const ctn_recorded_call_t *one =
-            &rank->call[(calls - i) & (rank->calls - 1)];
+    for (uint64_t age = 1; age <= kept(rank); age++) {
+        const ctn_recorded_call_t *one = record_at(rank, age);
         if (one->scope == id && one->number == number) {
             return one;
         }
@@ -116,6 +130,11 @@ static void find(rank_t *rank, const void *segment, size_t bytes,
     rank->scope = ctn_recorder_scopes(recorder, calls);
 }
 
+static uint8_t state_of(const ctn_recorded_call_t *record)
+{
+    return __atomic_load_n(&record->state, __ATOMIC_RELAXED);
+}
+
 static void look(rank_t *rank)
 {
     const ctn_recorder_t *recorder = rank->recorder;
@@ -127,8 +146,15 @@ static void look(rank_t *rank)
                       ? '?'
                       : ctn_process_state(recorder->pid);
     uint64_t calls = __atomic_load_n(&recorder->calls, __ATOMIC_ACQUIRE);
-    if (calls > 0) {
-        rank->last = &rank->call[(calls - 1) & (rank->calls - 1)];
+    rank->entered = calls;
+    for (uint64_t age = kept(rank); age > 0; age--) {
+        rank->last = record_at(rank, age);
+        uint8_t state = state_of(rank->last);
+        if (state == CTN_RECORD_INSIDE && rank->inside == NULL) {
+            rank->inside = rank->last;
+        } else if (state == CTN_RECORD_STARTED && rank->started == NULL) {
+            rank->started = rank->last;
+        }
     }
     /* A wait is noted every 50 ms, and sleeps are shorter than 200. What a rank
      * that does not run waited for, it waits for still. */
@@ -188,6 +214,15 @@ static void describe(const ctn_recorded_call_t *record, char text[LINE])
     }
 }
 
+/** The call that a rank is in or, if it waits, whose request it most likely
+ * waits for; NULL: none. */
+static const ctn_recorded_call_t *call_of(const rank_t *rank)
+{
+    return rank->inside != NULL ? rank->inside
+           : rank->waits        ? rank->started
+                                : NULL;
+}
+
 static void print_rank(FILE *stream, const rank_t *rank)
 {
     char call[LINE];
@@ -205,16 +240,18 @@ static void print_rank(FILE *stream, const rank_t *rank)
         fprintf(stream, "no call%s\n", rank->state == 0 ? "" : " yet");
         return;
     }
-    describe(rank->last, call);
-    name_scope(rank, rank->last->scope, scope);
-    const char *how = rank->last->state == CTN_RECORD_INSIDE ? "in"
-                      : rank->last->state == CTN_RECORD_STARTED
-                          ? "started"
-                          : "returned from";
-    if (rank->last->state == CTN_RECORD_REFUSED) {
+    const ctn_recorded_call_t *record =
+        call_of(rank) != NULL ? call_of(rank) : rank->last;
+    describe(record, call);
+    name_scope(rank, record->scope, scope);
+    uint8_t state = state_of(record);
+    const char *how = state == CTN_RECORD_INSIDE    ? "in"
+                      : state == CTN_RECORD_STARTED ? "started"
+                                                    : "returned from";
+    if (state == CTN_RECORD_REFUSED) {
         fprintf(stream, "was refused %s of %s", call, scope);
     } else {
-        fprintf(stream, "%s %s, call %u of %s", how, call, rank->last->number,
+        fprintf(stream, "%s %s, call %u of %s", how, call, record->number,
                 scope);
     }
     if (rank->waits) {
@@ -244,8 +281,8 @@ static bool part_in(const rank_t *rank, uint64_t id, uint32_t number,
                  rank->state == 0                           ? ", dead"
                  : rank->state == 'T' || rank->state == 't' ? ", stopped"
                  : rank->last == NULL                       ? ""
-                 : rank->last->state == CTN_RECORD_INSIDE ? ", in another call"
-                                                          : ", in no call");
+                 : call_of(rank) != NULL ? ", in another call"
+                                         : ", in no call");
         return true;
     }
     const ctn_recorded_call_t *record = record_of(rank, id, number);
@@ -256,7 +293,7 @@ static bool part_in(const rank_t *rank, uint64_t id, uint32_t number,
     describe(record, text);
     size_t used = strlen(text);
     snprintf(text + used, LINE - used, "%s",
-             record->state == CTN_RECORD_OVER           ? " (returned)"
+             state_of(record) == CTN_RECORD_OVER        ? " (returned)"
              : rank->state == 0                         ? " (dead)"
              : rank->state == 'T' || rank->state == 't' ? " (stopped)"
                                                         : "");
@@ -356,12 +393,11 @@ static uint32_t find_shares(const ranks_t *ranks, uint64_t id, uint32_t number,
 }
 
 /** Print which ranks do what in a call, those that do the same together.
- * @param one a rank whose last call it is */
-static void print_call(FILE *stream, const ranks_t *ranks, const rank_t *one)
+ * @param one a rank that is in it */
+static void print_call(FILE *stream, const ranks_t *ranks, const rank_t *one,
+                       uint64_t id, uint32_t number)
 {
     char name[LINE];
-    uint64_t id = one->last->scope;
-    uint32_t number = one->last->number;
     share_t *part = calloc(ranks->size, sizeof(*part));
     if (part == NULL) {
         return;
@@ -397,37 +433,56 @@ static void print_call(FILE *stream, const ranks_t *ranks, const rank_t *one)
     free(part);
 }
 
-/** Whether a rank is stuck in its last call. */
-static bool is_in(const rank_t *rank)
+/** Calls that are printed. */
+typedef struct listed {
+    uint64_t scope[MOST_CALLS];
+    uint32_t number[MOST_CALLS];
+    size_t count;
+} listed_t;
+
+/** Print a call, unless it is printed. False: there are too many. */
+static bool list_call(FILE *stream, const ranks_t *ranks, const rank_t *one,
+                      const ctn_recorded_call_t *record, listed_t *listed)
 {
-    return rank->last != NULL && rank->last->scope > CTN_SCOPE_UNKNOWN &&
-           scope_of(rank, rank->last->scope) != NULL &&
-           (rank->last->state == CTN_RECORD_INSIDE ||
-            (rank->last->state == CTN_RECORD_STARTED && rank->waits));
+    uint64_t id = __atomic_load_n(&record->scope, __ATOMIC_RELAXED);
+    uint32_t number = __atomic_load_n(&record->number, __ATOMIC_RELAXED);
+    if (id <= CTN_SCOPE_UNKNOWN || scope_of(one, id) == NULL) {
+        return true;
+    }
+    for (size_t k = 0; k < listed->count; k++) {
+        if (listed->scope[k] == id && listed->number[k] == number) {
+            return true;
+        }
+    }
+    if (listed->count == MOST_CALLS) {
+        fprintf(stream, "ranks are stuck in further calls\n");
+        return false;
+    }
+    listed->scope[listed->count] = id;
+    listed->number[listed->count++] = number;
+    print_call(stream, ranks, one, id, number);
+    return true;
 }
 
-/** Print the calls that ranks are stuck in, each once. */
+/** Print the calls that ranks are in, each once; then those that have requests
+ * which are not complete, of ranks that wait. */
 static void print_calls(FILE *stream, const ranks_t *ranks)
 {
-    const rank_t *listed[MOST_CALLS];
-    size_t count = 0;
-    for (size_t i = 0; i < ranks->size; i++) {
-        const rank_t *one = &ranks->rank[i];
-        size_t k = 0;
-        if (!is_in(one)) {
-            continue;
-        }
-        while (k < count && (listed[k]->last->scope != one->last->scope ||
-                             listed[k]->last->number != one->last->number)) {
-            k++;
-        }
-        if (k == MOST_CALLS) {
-            fprintf(stream, "ranks are stuck in further calls\n");
-            return;
-        }
-        if (k == count) {
-            listed[count++] = one;
-            print_call(stream, ranks, one);
+    static const uint8_t states[] = {CTN_RECORD_INSIDE, CTN_RECORD_STARTED};
+    listed_t listed = {.count = 0};
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t i = 0; i < ranks->size; i++) {
+            const rank_t *one = &ranks->rank[i];
+            bool any = states[k] == CTN_RECORD_INSIDE
+                           ? one->inside != NULL
+                           : one->waits && one->started != NULL;
+            for (uint64_t age = kept(one); any && age > 0; age--) {
+                const ctn_recorded_call_t *record = record_at(one, age);
+                if (state_of(record) == states[k] &&
+                    !list_call(stream, ranks, one, record, &listed)) {
+                    return;
+                }
+            }
         }
     }
 }

@@ -116,7 +116,7 @@ catena_status_t catena_request_test(catena_request_t **request, int *done)
         return ctn_refuse_handle(__func__, "request", *request);
     }
     if (!complete(*request)) {
-        (void)ctn_exec_progress((*request)->exec);
+        ctn_exec_test((*request)->exec);
     }
     *done = complete(*request);
     return *done ? harvest(request) : CATENA_OK;
@@ -179,7 +179,7 @@ catena_status_t catena_request_testall(size_t count,
     bool progressed = false;
     for (size_t i = 0; i < count; i++) {
         if (!complete(requests[i]) && !progressed) {
-            (void)ctn_exec_progress(requests[i]->exec);
+            ctn_exec_test(requests[i]->exec);
             progressed = true;
         }
         if (!complete(requests[i])) {
@@ -222,7 +222,7 @@ static size_t test_complete(size_t count, catena_request_t *const requests[],
 {
     size_t index = find_complete(count, requests, exec);
     if (index == count && *exec != NULL) {
-        (void)ctn_exec_progress(*exec);
+        ctn_exec_test(*exec);
         index = find_complete(count, requests, exec);
     }
     return index;

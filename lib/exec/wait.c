@@ -21,7 +21,7 @@ enum {
     USELESS_WAKEUPS = 4,  /* then one sleep with the doorbell disarmed */
     CLOCK_EVERY = 64,     /* misses between reads of clock and flags */
     NOTE_EVERY = 1024,    /* misses between reads of the clock of a rank that
-                             does not sleep */
+                             does not sleep; tests before the first */
     OTHER_EVERY = 8,      /* misses between calls of another library */
     CHECK_EVERY = 1 << 14 /* misses between checks of peers */
 };
@@ -304,6 +304,25 @@ CTN_COLD static void note_wait(ctn_exec_t *exec, ctn_backoff_t *backoff,
     if (now - backoff->noted_ns > exec->hang_ns) {
         ctn_recorder_report(exec, now, backoff->noted_ns);
     }
+}
+
+CTN_COLD void ctn_exec_note_tests(ctn_exec_t *exec)
+{
+    ctn_tests_t *tests = &exec->tests;
+    const ctn_op_t *op = ctn_recorder_oldest(exec);
+    if (tests->misses < NOTE_EVERY || op == NULL || exec->virtual_time) {
+        return;
+    }
+    ctn_backoff_t backoff = {.noted_ns = tests->noted_ns};
+    if (tests->misses == NOTE_EVERY || tests->op != op ||
+        tests->sequence != op->sequence || tests->seq != op->seq) {
+        backoff.noted_ns = 0;
+        tests->op = op;
+        tests->sequence = op->sequence;
+        tests->seq = op->seq;
+    }
+    note_wait(exec, &backoff, ctn_exec_time(exec));
+    tests->noted_ns = backoff.noted_ns;
 }
 
 /** What is due in every CLOCK_EVERY-th miss: the flags, the peers, the clock, a

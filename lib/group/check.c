@@ -252,6 +252,9 @@ static void go_on(ctn_op_t *op, catena_status_t status,
     } else if (status != CATENA_OK) {
         op->status = status;
         op->state = CTN_OP_DONE;
+        if (op->recorded != 0) {
+            ctn_recorder_op_ended(op);
+        }
     } else if (begin == NULL || !begin(op)) {
         ctn_op_start(op);
     }

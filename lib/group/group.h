@@ -143,17 +143,30 @@ static inline void ctn_call_reduces(ctn_recorded_call_t *call,
 }
 
 /** Note that a call returns.
+ * @param state STARTED: it is OVER when its operation has ended. INSIDE: the
+ *              call goes on to make others, and ctn_call_ends follows
  * @param op the request that it has made; NULL: none */
 static inline void ctn_call_returns(ctn_exec_t *exec, ctn_recorded_call_t *call,
                                     ctn_recorded_state_t state, ctn_op_t *op)
 {
     if (call != NULL && call->state == CTN_RECORD_INSIDE) {
+        if (state == CTN_RECORD_STARTED) {
+            if (op == NULL || op->state == CTN_OP_DONE) {
+                state = CTN_RECORD_OVER;
+            } else {
+                op->recorded = ctn_recorder_name(exec->recorder, call);
+            }
+        }
         call->state = (uint8_t)state;
     }
     if (exec->observer != NULL && call != NULL) {
         ctn_observe_return(exec, call, op);
     }
 }
+
+/** Note that this rank is no longer in a call that has made others, which may
+ * have overwritten its record. */
+void ctn_call_ends(const catena_group_t *group, ctn_call_code_t code);
 
 /** Note that this rank refuses the call, for its arguments or for the state
  * that it finds. It has told no other rank, so the call has no number. */

@@ -18,6 +18,24 @@ uint64_t ctn_group_next_id(const catena_group_t *parent, const void *data,
     return id < CTN_SCOPE_FIRST ? CTN_SCOPE_FIRST : id;
 }
 
+void ctn_call_ends(const catena_group_t *group, ctn_call_code_t code)
+{
+    const ctn_recorder_t *recorder = group->exec->recorder;
+    if (group->recorded == NULL) {
+        return;
+    }
+    for (uint64_t i = 1; i <= recorder->records && i <= recorder->calls; i++) {
+        ctn_recorded_call_t *call =
+            ctn_recorder_records(recorder) +
+            ((recorder->calls - i) & (recorder->records - 1));
+        if (call->scope == group->recorded->id && call->code == code &&
+            call->state == CTN_RECORD_INSIDE) {
+            call->state = CTN_RECORD_OVER;
+            return;
+        }
+    }
+}
+
 void ctn_group_record(catena_group_t *group, uint64_t id)
 {
     if (group->exec->recorder != NULL) {
