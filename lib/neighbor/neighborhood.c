@@ -118,8 +118,10 @@ static catena_status_t make_from_lists(catena_group_t *group,
                              ? sources->weight != NULL
                              : targets->count > 0 && targets->weight != NULL;
     }
-    return ctn_neighborhood_make("catena_neighborhood_create", own, &graph,
-                                 info, -1, failed, out);
+    status = ctn_neighborhood_make("catena_neighborhood_create", own, &graph,
+                                   info, -1, failed, out);
+    ctn_call_ends(group, CTN_CODE_NEIGHBORHOOD_CREATE);
+    return status;
 }
 
 /* ---- public ---- */

@@ -2,9 +2,11 @@
  * from 4 on. Rank 0 prints its process, and all ranks that they are there.
  * usage: hang KIND */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <catena/catena.h>
@@ -125,6 +127,87 @@ static void late(void)
     catena_request_wait(&request);
 }
 
+/** Rank 1 does not take part in a nonblocking call of the world. After it, all
+ * ranks complete a call of another group.
+ * @param blocking whether that blocks */
+static void other_group(bool blocking)
+{
+    catena_request_t *hangs = NULL, *other = NULL;
+    catena_group_t *all;
+    catena_group_dup(world, &all);
+    if (rank != 1) {
+        catena_iallreduce(send, receive, 1, CATENA_DOUBLE, CATENA_SUM, world,
+                          &hangs);
+    }
+    if (blocking) {
+        catena_barrier(all);
+    } else {
+        catena_ibarrier(all, &other);
+        catena_request_wait(&other);
+    }
+    if (rank != 1) {
+        catena_request_wait(&hangs);
+    }
+}
+
+static void other(void)
+{
+    other_group(true);
+}
+
+static void other_request(void)
+{
+    other_group(false);
+}
+
+/** Ranks test a request in a loop. Rank 1 does not take part. */
+static void tests(void)
+{
+    catena_request_t *request;
+    int done = rank == 1;
+    if (rank != 1) {
+        catena_iallreduce(send, receive, 1, CATENA_DOUBLE, CATENA_SUM, world,
+                          &request);
+    }
+    while (!done) {
+        catena_request_test(&request, &done);
+        usleep(100); /* leave the cores to the other jobs */
+    }
+}
+
+/** To the others, the first half of the call of rank 1 is theirs. */
+static void cart(void)
+{
+    catena_neighborhood_t *ring;
+    catena_group_t *all;
+    int dims[1] = {catena_group_size(world)};
+    int periodic[1] = {1};
+    if (rank == 1) {
+        catena_group_dup(world, &all);
+    } else {
+        catena_cart_create(world, 1, dims, periodic, 0, NULL, &ring);
+    }
+}
+
+/** All ranks have created a grid. */
+static void cart_made(void)
+{
+    catena_neighborhood_t *ring;
+    int dims[1] = {catena_group_size(world)};
+    int periodic[1] = {1};
+    catena_cart_create(world, 1, dims, periodic, 0, NULL, &ring);
+}
+
+/** Rank 1 does not take part in the creation of a group of two. */
+static void create(void)
+{
+    static const int list[2] = {0, 1};
+    catena_group_t *pair;
+    if (rank == 0) {
+        catena_group_create(world, 2, list, &pair);
+    }
+}
+
 /** Rank 1 gives another length. The ranks that detect it go on. */
 static void lengths(void)
 {
@@ -154,11 +237,34 @@ static const struct {
              {"neighbors", neighbors},
              {"finalize", finalize},
              {"late", late},
+             {"other", other},
+             {"other_request", other_request},
+             {"tests", tests},
+             {"cart", cart},
+             {"cart_made", cart_made},
+             {"create", create},
+             {"descriptors", never},
              {"lengths", lengths},
              {"loop", loop}};
 
+/** The segment of the node gets a descriptor beyond the first 1,024. */
+static void open_descriptors(void)
+{
+    struct rlimit limit;
+    int last = 0;
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    while (last >= 0 && last < 1100) {
+        last = dup(STDIN_FILENO);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "descriptors") == 0) {
+        open_descriptors();
+    }
     if (catena_init(NULL, &context) != CATENA_OK) {
         return 1;
     }

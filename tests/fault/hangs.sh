@@ -47,7 +47,8 @@ asked() {
 started() { [ -s "$work/$1.out" ]; }
 
 kinds=(never refused barrier_allreduce roots stopped split_barrier two_groups neighbors
-    finalize late lengths loop)
+    finalize late lengths loop other other_request tests cart cart_made create
+    descriptors)
 for kind in "${kinds[@]}"; do
     hang "$kind"
 done
@@ -73,6 +74,23 @@ ask neighbors 'neighbor_alltoall, 8 B: 0 2; not there yet, in no call: 1' \
 ask finalize 'call 2 of the world: barrier: 0 2-3; finalize: 1$'
 ask late 'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$' \
     '^rank 0, .*: started allreduce'
+for kind in other other_request; do
+    ask "$kind" 'call 3 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$' \
+        '^rank 0, .*: started allreduce, .* call 3 of the world; waits' \
+        '^rank 1, .*: returned from barrier, call 1 of group'
+    ! grep -q '^call .*barrier' "$out"
+    verdict "hangs: $kind: a call that is over" $? "$(grep '^call' "$out")"
+done
+ask tests 'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$' \
+    '^rank 0, .*: started allreduce, .*; waits for [0-9.]* s \(.*\)$'
+ask cart 'call 2 of the world: cart_create: 0 2-3; group_split \(returned\): 1$' \
+    '^rank 0, .*: in cart_create, call 2 of the world; waits'
+ask cart_made '^rank 0, .*: returned from '
+! grep -q '^call' "$out"
+verdict "hangs: a creation is over" $? "$(grep '^call' "$out")"
+ask create '^rank 0, .*: in group_create, call 1 of group [0-9a-f]* \(2 ranks\); waits .*waits for rank 1\)$' \
+    'call 1 of group [0-9a-f]* \(2 ranks\): group_create: 0; 1 ranks are on other nodes or do not know the group$'
+ask descriptors 'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$'
 ask loop 'call 2 of the world: bcast, 8 B, root 0: 0 2-3; not there yet, in no call: 1$' \
     '^rank 1, process [0-9]*, running: '
 
@@ -104,13 +122,15 @@ unset 'pids[-1]'
 launcher=
 
 # A rank that has waited for long prints the same, once a node.
-reported() { grep -q 'CATENA_HANG_REPORT' "$work/never.err"; }
-poll 10 reported
-cp "$work/never.err" "$out"
-says 'a rank reports' 'rank [023] has waited for 2 s' \
-    'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$'
-[ "$(grep -c 'has waited for' "$out")" -eq 1 ]
-verdict "hangs: one report a node" $?
+reported() { grep -q 'WARN call' "$work/$1.err"; }
+for kind in never tests; do
+    poll 10 reported "$kind"
+    cp "$work/$kind.err" "$out"
+    says "a rank reports $kind" 'rank [023] has waited for 2 s' \
+        'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$'
+    [ "$(grep -c 'has waited for' "$out")" -eq 1 ]
+    verdict "hangs: one report a node: $kind" $?
+done
 
 kill "${pids[@]}"
 wait "${pids[@]}" 2>/dev/null

@@ -160,8 +160,11 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
         weights != NULL, &graph.weighted);
     if (status != CATENA_OK) {
         (void)catena_group_free(&own);
-        return status;
+    } else {
+        failed = exchange(own, &contribution, &graph);
+        status =
+            ctn_neighborhood_make(__func__, own, &graph, info, -1, failed, out);
     }
-    failed = exchange(own, &contribution, &graph);
-    return ctn_neighborhood_make(__func__, own, &graph, info, -1, failed, out);
+    ctn_call_ends(group, CTN_CODE_DIST_GRAPH_CREATE);
+    return status;
 }

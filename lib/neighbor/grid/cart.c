@@ -146,6 +146,47 @@ static catena_status_t hand_out(catena_group_t *group, catena_status_t status,
     return status;
 }
 
+/** catena_cart_create, until the rank has left it (ctn_call_ends). */
+static catena_status_t create(const char *function, catena_group_t *group,
+                              int ndims, const int dims[], const int periods[],
+                              bool reorder,
+                              const catena_neighborhood_info_t *info,
+                              catena_neighborhood_t **out)
+{
+    catena_group_t *own;
+    catena_status_t status =
+        ctn_group_dup_for(CTN_CODE_CART_CREATE, function, group, &own);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_grid_t *grid = NULL;
+    int size = 0;
+    status = out != NULL ? check_dims(group->exec->log, ndims, dims, periods)
+                         : ctn_refuse_null(group->exec->log, function, "out");
+    if (status == CATENA_OK) {
+        grid = ctn_grid_create(ndims, dims, periods, CTN_NOT_DERIVED);
+        status = grid != NULL ? check_size(group, grid, &size)
+                              : CATENA_ERR_NO_MEMORY;
+    }
+    status = ctn_neighbor_agree_same(
+        function, own, status, 1, &(const uint64_t){(uint64_t)size},
+        &(const char *const){"the number of ranks in the grid"});
+    if (status != CATENA_OK) {
+        free(grid);
+        (void)catena_group_free(&own);
+        return status;
+    }
+    status = first_ranks(own, size, &own);
+    catena_neighborhood_t *made = NULL;
+    if (status == CATENA_OK && own != NULL) {
+        status = make(function, own, grid, CATENA_UNWEIGHTED, info, reorder,
+                      status, &made);
+    } else { /* beyond the grid, or without a group: others wait for it */
+        free(grid);
+    }
+    return hand_out(group, status, made, out);
+}
+
 catena_status_t catena_cart_create(catena_group_t *group, int ndims,
                                    const int dims[], const int periods[],
                                    int reorder,
@@ -156,38 +197,10 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
     if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return CTN_REFUSE_NULL(NULL, group);
     }
-    catena_group_t *own;
     catena_status_t status =
-        ctn_group_dup_for(CTN_CODE_CART_CREATE, __func__, group, &own);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    ctn_grid_t *grid = NULL;
-    int size = 0;
-    status = out != NULL ? check_dims(group->exec->log, ndims, dims, periods)
-                         : CTN_REFUSE_NULL(group->exec->log, out);
-    if (status == CATENA_OK) {
-        grid = ctn_grid_create(ndims, dims, periods, CTN_NOT_DERIVED);
-        status = grid != NULL ? check_size(group, grid, &size)
-                              : CATENA_ERR_NO_MEMORY;
-    }
-    status = ctn_neighbor_agree_same(
-        __func__, own, status, 1, &(const uint64_t){(uint64_t)size},
-        &(const char *const){"the number of ranks in the grid"});
-    if (status != CATENA_OK) {
-        free(grid);
-        (void)catena_group_free(&own);
-        return status;
-    }
-    status = first_ranks(own, size, &own);
-    catena_neighborhood_t *made = NULL;
-    if (status == CATENA_OK && own != NULL) {
-        status = make(__func__, own, grid, CATENA_UNWEIGHTED, info,
-                      reorder != 0, status, &made);
-    } else { /* beyond the grid, or without a group: others wait for it */
-        free(grid);
-    }
-    return hand_out(group, status, made, out);
+        create(__func__, group, ndims, dims, periods, reorder != 0, info, out);
+    ctn_call_ends(group, CTN_CODE_CART_CREATE);
+    return status;
 }
 
 /* ---- graphs from grids ---- */
@@ -253,7 +266,10 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
     if (status == CATENA_OK) {
         status = derive(cart->grid, ndirs, displacements, &grid);
     }
-    return make(__func__, own, grid, weights, info, reorder != 0, status, out);
+    status =
+        make(__func__, own, grid, weights, info, reorder != 0, status, out);
+    ctn_call_ends(cart->group, CTN_CODE_CART_DERIVE_GRAPH);
+    return status;
 }
 
 /* ---- subgrids ---- */
@@ -349,7 +365,9 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
     status =
         make(__func__, own, grid, CATENA_UNWEIGHTED, &info, 0, status, &made);
     free(weights);
-    return hand_out(cart->group, status, made, out);
+    status = hand_out(cart->group, status, made, out);
+    ctn_call_ends(cart->group, CTN_CODE_CART_SUB);
+    return status;
 }
 
 /* ---- queries ---- */

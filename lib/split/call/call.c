@@ -367,6 +367,7 @@ static catena_status_t start(ctn_call_code_t code, const char *function,
     }
     ctn_op_t *op = create(group, &by, &choice);
     if (op == NULL) { /* fails on all ranks, wherever it happens */
+        ctn_call_returns(group->exec, call, CTN_RECORD_OVER, NULL);
         return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
     }
     ctn_split_call_t *state = ctn_op_state(op);
@@ -374,12 +375,13 @@ static catena_status_t start(ctn_call_code_t code, const char *function,
     state->wrong = status != CATENA_OK;
     if (request == NULL) {
         catena_status_t result = ctn_op_run(group->exec, op);
-        ctn_call_returns(group->exec, call, CTN_RECORD_OVER, NULL);
+        bool goes_on = code != CTN_CODE_GROUP_SPLIT && result == CATENA_OK;
+        ctn_call_returns(group->exec, call,
+                         goes_on ? CTN_RECORD_INSIDE : CTN_RECORD_OVER, NULL);
         return result == CATENA_ERR_ARG && status != CATENA_OK ? status
                                                                : result;
     }
-    ctn_call_returns(group->exec, call, CTN_RECORD_STARTED,
-                     status == CATENA_OK ? op : NULL);
+    ctn_call_returns(group->exec, call, CTN_RECORD_STARTED, op);
     if (status != CATENA_OK) {
         ctn_op_start_detached(op);
         return status;

@@ -18,7 +18,8 @@ void ctn_split_log_inconsistent(const catena_group_t *group);
 catena_status_t ctn_hidden_make(catena_group_t *group,
                                 const ctn_signature_t *signature,
                                 ctn_hidden_t **hidden);
-/** catena_group_dup as a part of another call that all ranks make. */
+/** catena_group_dup as a part of another call that all ranks make. If it
+ * succeeds, the rank is in that call until ctn_call_ends. */
 catena_status_t ctn_group_dup_for(ctn_call_code_t code, const char *function,
                                   catena_group_t *group, catena_group_t **out);
 /** The same of catena_group_split_int64. */

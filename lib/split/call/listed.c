@@ -37,6 +37,7 @@
 typedef struct listed {
     /* arguments */
     const char *function; /* the public one, for messages */
+    ctn_call_code_t code; /* for the recorder */
     int *world; /* [count] world ranks of the list, malloc'd; NULL: the new
                    group owns them, or there is no list */
     uint32_t count;
@@ -46,8 +47,9 @@ typedef struct listed {
     uint64_t id;          /* of the new group */
     catena_group_t **out; /* where the caller wants the new group */
     /* working */
-    catena_group_t *made; /* the new group */
-    bool taken[2];        /* the handshakes of the left and right neighbor */
+    catena_group_t *made;        /* the new group */
+    ctn_recorded_call_t *record; /* this call as the first one of that */
+    bool taken[2]; /* the handshakes of the left and right neighbor */
 } listed_t;
 
 /* A handshake has the digest in the upper 30 bits, of which the lowest is 1, so
@@ -100,6 +102,7 @@ static catena_status_t open_group(ctn_exec_t *exec, listed_t *listed)
     place->size = listed->count;
     place->rank = listed->rank;
     place->left = place->right = CTN_NO_ADDRESS;
+    listed->record = ctn_call_enters(listed->made, listed->code, -1);
     if (listed->world != NULL) {
         status = ctn_world_ranks_set(listed->made, listed->world);
         listed->world = status == CATENA_OK ? NULL : listed->world;
@@ -166,7 +169,10 @@ static ctn_step_t receive(ctn_op_t *op)
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
-        linked = linked && listed->taken[side];
+        if (!listed->taken[side]) {
+            op->waits_for = side == 0 ? listed->rank - 1 : listed->rank + 1;
+            linked = false;
+        }
     }
     return linked ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
@@ -174,6 +180,7 @@ static ctn_step_t receive(ctn_op_t *op)
 static ctn_step_t barrier(ctn_op_t *op)
 {
     listed_t *listed = ctn_op_state(op);
+    op->waits_for = -1;
     if (listed->made->recovery != NULL) { /* which synchronizes, too */
         return ctn_recovery_gather(op, listed->made);
     }
@@ -184,6 +191,7 @@ static void finish(ctn_op_t *op)
 {
     listed_t *listed = ctn_op_state(op);
     free(listed->world);
+    ctn_call_returns(op->exec, listed->record, CTN_RECORD_OVER, NULL);
     if (op->status == CATENA_OK) {
         *listed->out = listed->made;
         return;
@@ -325,6 +333,7 @@ catena_status_t catena_group_create(catena_group_t *parent, size_t count,
     /* Not a call of all of the parent's ranks. */
     uint64_t digest = digest_of(world, (uint32_t)count, 0);
     listed_t listed = {.function = __func__,
+                       .code = CTN_CODE_GROUP_CREATE,
                        .world = world,
                        .count = (uint32_t)count,
                        .rank = (uint32_t)own,
@@ -388,6 +397,7 @@ catena_status_t catena_chain_create(catena_group_t *parent, int left, int right,
         return status;
     }
     listed_t listed = {.function = __func__,
+                       .code = CTN_CODE_CHAIN_CREATE,
                        .count = (uint32_t)size,
                        .rank = (uint32_t)rank,
                        .id = CTN_SCOPE_UNKNOWN,
