@@ -438,6 +438,7 @@ typedef struct listed {
     uint64_t scope[MOST_CALLS];
     uint32_t number[MOST_CALLS];
     size_t count;
+    bool others; /* not listed: of groups without an id */
 } listed_t;
 
 /** Print a call, unless it is printed. False: there are too many. */
@@ -447,6 +448,7 @@ static bool list_call(FILE *stream, const ranks_t *ranks, const rank_t *one,
     uint64_t id = __atomic_load_n(&record->scope, __ATOMIC_RELAXED);
     uint32_t number = __atomic_load_n(&record->number, __ATOMIC_RELAXED);
     if (id <= CTN_SCOPE_UNKNOWN || scope_of(one, id) == NULL) {
+        listed->others |= id == CTN_SCOPE_UNKNOWN;
         return true;
     }
     for (size_t k = 0; k < listed->count; k++) {
@@ -484,6 +486,10 @@ static void print_calls(FILE *stream, const ranks_t *ranks)
                 }
             }
         }
+    }
+    if (listed.others) {
+        fprintf(stream, "ranks are in calls of groups without ids, which are "
+                        "not listed\n");
     }
 }
 

@@ -208,6 +208,18 @@ static void create(void)
     }
 }
 
+/** Rank 1 does not take part in a call of a group beyond those with ids. */
+static void groups(void)
+{
+    catena_group_t *group = world;
+    for (int i = 0; i < 140; i++) {
+        catena_group_dup(world, &group);
+    }
+    if (rank != 1) {
+        catena_barrier(group);
+    }
+}
+
 /** Rank 1 gives another length. The ranks that detect it go on. */
 static void lengths(void)
 {
@@ -243,6 +255,7 @@ static const struct {
              {"cart", cart},
              {"cart_made", cart_made},
              {"create", create},
+             {"groups", groups},
              {"descriptors", never},
              {"lengths", lengths},
              {"loop", loop}};

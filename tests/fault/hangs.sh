@@ -48,7 +48,7 @@ started() { [ -s "$work/$1.out" ]; }
 
 kinds=(never refused barrier_allreduce roots stopped split_barrier two_groups neighbors
     finalize late lengths loop other other_request tests cart cart_made create
-    descriptors)
+    groups descriptors)
 for kind in "${kinds[@]}"; do
     hang "$kind"
 done
@@ -90,6 +90,8 @@ ask cart_made '^rank 0, .*: returned from '
 verdict "hangs: a creation is over" $? "$(grep '^call' "$out")"
 ask create '^rank 0, .*: in group_create, call 1 of group [0-9a-f]* \(2 ranks\); waits .*waits for rank 1\)$' \
     'call 1 of group [0-9a-f]* \(2 ranks\): group_create: 0; 1 ranks are on other nodes or do not know the group$'
+ask groups '^ranks are in calls of groups without ids, which are not listed$' \
+    '^rank 0, .*: in barrier, call 1 of a group; waits'
 ask descriptors 'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$'
 ask loop 'call 2 of the world: bcast, 8 B, root 0: 0 2-3; not there yet, in no call: 1$' \
     '^rank 1, process [0-9]*, running: '
