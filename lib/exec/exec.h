@@ -216,16 +216,17 @@ typedef struct ctn_backoff {
     uint64_t idle_ns;  /* when an observer saw the last miss */
 } ctn_backoff_t;
 
-/** Tests of requests that found nothing, since one of them found something. */
+/** Consecutive tests of requests in which nothing has moved. */
 typedef struct ctn_tests {
     uint32_t misses;
-    uint64_t noted_ns;  /* the first note in the recorder of a test for... */
-    const ctn_op_t *op; /* ...the oldest active operation then, and its number;
-                           this is not followed */
+    uint64_t noted_ns;  /* when the first note in the recorder was made */
+    const ctn_op_t *op; /* the oldest active operation then: only compared, with
+                           the next two members, to see that it still is */
     const ctn_sequence_t *sequence;
     uint64_t seq;
 } ctn_tests_t;
 
+/** Of such tests every 64th may note the wait. */
 enum { CTN_TESTS_PER_NOTE = 64 };
 
 /** A check that long waits call. `check` finds out whether peers ran another

@@ -59,8 +59,9 @@ ctn_recorded_scope_t *ctn_recorder_add_scope(ctn_exec_t *exec, uint64_t id)
 
 void ctn_recorder_op_ended(ctn_op_t *op)
 {
+    const ctn_recorder_t *recorder = op->exec->recorder;
     ctn_recorded_call_t *call =
-        ctn_recorder_call(op->exec->recorder, op->recorded);
+        recorder != NULL ? ctn_recorder_call(recorder, op->recorded) : NULL;
     op->recorded = 0;
     if (call != NULL && call->state == CTN_RECORD_STARTED) {
         call->state = CTN_RECORD_OVER;
