@@ -10,9 +10,6 @@
  * source is free on return. */
 #define COPIED_BYTES 4096u
 _Static_assert(CTN_INJECT_BYTES <= COPIED_BYTES, "small messages are copied");
-/** Up to this size a send may complete at once; a longer one needs a request of
- * UCX (over tcp). */
-#define AT_ONCE_BYTES 8192u
 
 /** Copy data that UCP reads later. @return false: no memory */
 static bool copy_data(ctn_ucx_op_t *op, const void **source, size_t bytes)
@@ -55,23 +52,21 @@ static inline catena_status_t put_am(ctn_ucx_endpoint_t *endpoint,
                                      const ctn_ucx_put_header_t *header,
                                      uint64_t *pending)
 {
-    /* Small messages nearly always complete at once. Then nothing must outlive
-     * this call, so no ctn_ucx_op_t is needed. */
+    /* Over tcp a message completes at once unless the socket is full. Then
+     * nothing must outlive this call, so no ctn_ucx_op_t is needed. */
     static const ucp_request_param_t at_once = {
         .op_attr_mask =
             UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL,
         .flags = UCP_AM_SEND_FLAG_EAGER,
     };
-    if (bytes <= AT_ONCE_BYTES) {
-        ucs_status_ptr_t request =
-            ucp_am_send_nbx(endpoint->ep, CTN_UCX_AM_PUT, header,
-                            sizeof(*header), source, bytes, &at_once);
-        if (request == NULL)
-            return CATENA_OK;
-        if (UCS_PTR_RAW_STATUS(request) != UCS_ERR_NO_RESOURCE) {
-            ctn_ucx_peer_failed(endpoint, UCS_PTR_RAW_STATUS(request));
-            return ctn_ucx_status(UCS_PTR_RAW_STATUS(request));
-        }
+    ucs_status_ptr_t request =
+        ucp_am_send_nbx(endpoint->ep, CTN_UCX_AM_PUT, header, sizeof(*header),
+                        source, bytes, &at_once);
+    if (request == NULL)
+        return CATENA_OK;
+    if (UCS_PTR_RAW_STATUS(request) != UCS_ERR_NO_RESOURCE) {
+        ctn_ucx_peer_failed(endpoint, UCS_PTR_RAW_STATUS(request));
+        return ctn_ucx_status(UCS_PTR_RAW_STATUS(request));
     }
     return ctn_ucx_send(endpoint, CTN_UCX_AM_PUT, header, sizeof(*header),
                         source, bytes, bytes <= COPIED_BYTES ? NULL : pending);

@@ -99,11 +99,18 @@ static catena_status_t read_config(const ctn_transport_params_t *transport,
          * two. 64 KiB to each of 12 peers, 16 processes on 2 cores: 1.6 ms
          * instead of 1.9. */
         {"UCX_TCP_RX_SEG_SIZE", "RX_SEG_SIZE", "128k", true, false},
-        /* A message beyond 8 KiB takes a buffer from a pool for its headers.
-         * UCX makes the pool when a process sends the first such message, and
-         * touches all of its 128 buffers of 8 KiB: 130 page faults, and 370 us
-         * for that message. Buffers of 128 bytes, which suffice for the
-         * headers: 7 faults, 70 us. */
+        /* tcp sends a message of up to this size directly from the memory of
+         * the caller, and copies what the socket does not take. A larger one is
+         * sent without copies, and if the connection breaks before the socket
+         * has taken all of it, UCX (1.13 to 1.22) completes it twice and ends
+         * the process: "uct_iface.h: Assertion `comp->count > 0' failed"
+         * (uct_tcp_ep_sendv of tcp_ep.c). */
+        {"UCX_TCP_TX_SEG_SIZE", "TX_SEG_SIZE", "128k", true, false},
+        /* A message that UCX sends without copies takes a buffer from a pool
+         * for its headers. UCX makes the pool when a process sends the first
+         * such message, and touches all of its 128 buffers of 8 KiB: 130 page
+         * faults, and 370 us for that message. Buffers of 128 bytes, which
+         * suffice for the headers: 7 faults, 70 us. */
         {"UCX_SEG_SIZE", "SEG_SIZE", "128", false, false},
         /* UCX's default, except that this pool does not ask for huge pages:
          * checking for them alone took 30 us. */
