@@ -8,19 +8,28 @@
  *                                        kind of calls, or of those that begin
  *                                        with KIND
  *   survive SEED DEATHS [MILLISECONDS]   one rank of a real job
+ *   survive --large SEED                 one of a few, one of which dies while
+ *                                        much data are under way
  *   survive --leave CODE                 one of a job whose rank 1 dies at once
  *   survive --cut                        one of a job whose rank 1 loses a
  *                                        connection
+ *
+ * SURVIVE_TIMES names a file that the ranks of a real job share: a rank stores
+ * there when it dies, so that the others know how long after it their call
+ * fails.
  */
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <catena/catena.h>
@@ -33,12 +42,96 @@ enum {
     CALLS = 12 /* of a simulated job */
 };
 
-/* ---- recovery ---- */
+/* ---- deaths ---- */
+
+/** Of a real job: when each rank has died, seconds; 0: not. */
+static volatile double *died_at;
+static int own_rank;
+
+static double monotonic(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
 
 static double now(const rank_t *r)
 {
     return catena_time(r->context);
 }
+
+static void share_times(int rank)
+{
+    size_t bytes = MOST_RANKS * sizeof(*died_at);
+    const char *path = getenv("SURVIVE_TIMES");
+    int fd = path != NULL ? open(path, O_RDWR | O_CREAT, 0600) : -1;
+    own_rank = rank;
+    if (fd < 0) {
+        return;
+    }
+    void *at =
+        ftruncate(fd, (off_t)bytes) == 0
+            ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+            : MAP_FAILED;
+    died_at = at != MAP_FAILED ? at : NULL;
+    (void)close(fd);
+}
+
+static void die(int signal)
+{
+    (void)signal;
+    if (died_at != NULL) {
+        died_at[own_rank] = monotonic();
+    }
+    (void)kill(getpid(), SIGKILL);
+}
+
+void pause_amid(rank_t *r, const unsigned char *data, size_t bytes)
+{
+    if (!is_large(r)) {
+        return;
+    }
+    double until = now(r) + 2;
+    uint64_t word = 0;
+    data += ctn_random(&r->random) % (bytes / 64);
+    while (word == 0 && now(r) < until) {
+        if (catena_progress(r->context) != CATENA_OK) {
+            return;
+        }
+        memcpy(&word, data, sizeof(word));
+    }
+    if (r->call != r->dies_at) {
+        (void)usleep(150000);
+        return;
+    }
+    (void)usleep(30000);
+    die(0);
+}
+
+/** A call of a group has failed: how long after the deaths. */
+static void time_deaths(rank_t *r, catena_group_t *group)
+{
+    double at = monotonic();
+    size_t dead = 0;
+    int ranks[MOST_RANKS];
+    const int *world;
+    if (died_at == NULL ||
+        catena_group_world_ranks(group, &world) != CATENA_OK ||
+        catena_group_failed(group, &dead, ranks) != CATENA_OK) {
+        return;
+    }
+    for (size_t i = 0; i < dead; i++) {
+        double died = died_at[world[ranks[i]]];
+        double took = died > 0 ? at - died : 0;
+        r->latest = took > r->latest ? took : r->latest;
+        if (took > 10) {
+            wrong(r, "milliseconds from a death to the error",
+                  (long)(took * 1000), 10000);
+        }
+    }
+}
+
+/* ---- recovery ---- */
 
 /** Go on with a group of the living ranks, whose alltoall is right.
  * @return false: this rank is the one that has died, of a simulated job */
@@ -73,6 +166,9 @@ static bool recover(rank_t *r)
         if (status != CATENA_OK && !has_failed(status)) {
             wrong(r, "alltoall of survivors", status, CATENA_OK);
         }
+        if (has_failed(status)) {
+            time_deaths(r, next);
+        }
         /* Some may have completed it when another one died. */
         status = catena_group_agree(next, &good);
         if (status != CATENA_OK) {
@@ -95,8 +191,12 @@ static void body(rank_t *r)
                                                        : drawn % KINDS];
         catena_status_t status = kind->call(r, r->group);
         r->call++;
+        if (has_failed(status)) {
+            time_deaths(r, r->group);
+        }
+        bool early = now(r) < end || (r->draw->large && r->shrinks == 0);
         /* All have done it, or none: else some would be a call behind. */
-        uint64_t good = (status == CATENA_OK) | (uint64_t)(now(r) < end) << 1;
+        uint64_t good = (status == CATENA_OK) | (uint64_t)early << 1;
         if (status != CATENA_OK && !has_failed(status)) {
             if (status != CATENA_ERR_PEER) {
                 wrong(r, "a call", status, CATENA_ERR_PROC_FAILED);
@@ -131,12 +231,6 @@ static void body(rank_t *r)
     }
 }
 
-static void die(int signal)
-{
-    (void)signal;
-    (void)kill(getpid(), SIGKILL);
-}
-
 /** Kill this rank after a random time, if it is one of `deaths`. */
 static void draw_death(rank_t *r, unsigned deaths, double seconds)
 {
@@ -151,11 +245,15 @@ static void draw_death(rank_t *r, unsigned deaths, double seconds)
         return;
     }
     random += (unsigned)catena_group_rank(world);
-    double at = seconds * 0.7 * ctn_random_real(&random) + 0.01;
-    struct itimerval timer = {
-        .it_value = {(time_t)at, (suseconds_t)((at - (long)at) * 1e6)}};
-    signal(SIGALRM, die);
-    (void)setitimer(ITIMER_REAL, &timer, NULL);
+    if (r->draw->large) {
+        r->dies_at = 1 + 2 * (ctn_random(&random) % 3);
+    } else {
+        double at = seconds * 0.7 * ctn_random_real(&random) + 0.01;
+        struct itimerval timer = {
+            .it_value = {(time_t)at, (suseconds_t)((at - (long)at) * 1e6)}};
+        signal(SIGALRM, die);
+        (void)setitimer(ITIMER_REAL, &timer, NULL);
+    }
 }
 
 static int run(const catena_config_t *config, void *argument)
@@ -170,6 +268,7 @@ static int run(const catena_config_t *config, void *argument)
     r.group = catena_world(r.context);
     r.rank = catena_group_rank(r.group);
     if (draw->calls == 0) {
+        share_times(r.rank);
         draw_death(&r, draw->deaths, draw->seconds);
     }
     body(&r);
@@ -193,10 +292,11 @@ static int run(const catena_config_t *config, void *argument)
     draw->errors_of[r.rank] += (unsigned)r.errors;
     if (draw->calls == 0) { /* any of them may die on the way here */
         printf("%sok - seed %" PRIu64 ": %d of %d ranks are left, %" PRIu64
-               " recoveries in at most %.0f ms, %" PRIu64
-               " calls in the last group\n",
+               " recoveries in at most %.0f ms, errors at most %.0f ms after "
+               "a death, %" PRIu64 " calls in the last group\n",
                r.errors > 0 ? "not " : "", draw->seed, left, all,
-               draw->failures, r.longest * 1000, r.call % 1000);
+               draw->failures, r.longest * 1000, r.latest * 1000,
+               r.call % 1000);
     }
     return r.errors > 0 ? 1 : status != CATENA_OK ? 2 : 0;
 }
@@ -349,6 +449,14 @@ static int real_rank(uint64_t seed, unsigned deaths, double seconds)
     return run(&real_config, &draw);
 }
 
+/** See the beginning of the file. */
+static int large(uint64_t seed)
+{
+    draw_t draw = {
+        .seed = seed, .kind = 0, .seconds = 0.3, .deaths = 1, .large = true};
+    return run(&real_config, &draw);
+}
+
 /** Rank 1 dies; the others go on, and end with a code. */
 static int leave(int code)
 {
@@ -443,6 +551,9 @@ int main(int argc, char **argv)
     }
     if (argc > 2 && strcmp(argv[1], "--every") == 0) {
         return every(atoi(argv[2]), argc > 3 ? argv[3] : "");
+    }
+    if (argc > 2 && strcmp(argv[1], "--large") == 0) {
+        return large(strtoull(argv[2], NULL, 0));
     }
     if (argc > 1 && strcmp(argv[1], "--cut") == 0) {
         return lose_connection();

@@ -21,6 +21,8 @@ typedef struct draw {
     int calls; /* 0: until the time is over */
     double seconds;
     unsigned deaths;         /* of real ranks */
+    bool large;              /* every other call has blocks of 8 or 16 MiB until
+                                a rank dies in one of them */
     bool joining;            /* a rank died while they joined */
     bool killed[MOST_RANKS]; /* simulated ranks, which run on when all others
                                 have ended: what they see does not matter */
@@ -48,6 +50,8 @@ typedef struct rank {
     int kept_count;
     uint64_t shrinks; /* so far */
     double longest;   /* seconds of a recovery */
+    double latest;    /* seconds from a death to an error */
+    uint64_t dies_at; /* the large call in which this rank dies; 0: none */
 } rank_t;
 
 /** Report what is wrong: the first three times of a rank. */
@@ -55,6 +59,15 @@ void wrong(rank_t *r, const char *what, long found, long expected);
 
 /** Whether a call has failed since a rank is dead, or the group revoked. */
 bool has_failed(catena_status_t status);
+
+/** Whether the call under way has large blocks. */
+bool is_large(const rank_t *r);
+
+/** A large call is under way: make progress until some of these data have come,
+ * which are 0 before, and then none for a while, so that the sockets are full.
+ * The rank that dies in this call does so then: the others find much data to
+ * read, and messages that are sent in part. */
+void pause_amid(rank_t *r, const unsigned char *data, size_t bytes);
 
 /** Look at the buffers of calls that have failed, and free them. */
 void look_again(rank_t *r);

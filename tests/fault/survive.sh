@@ -10,6 +10,17 @@ survive=$build/tests/fault/survive
 rounds=${2:-1}
 seed=${SURVIVE_SEED:-$RANDOM}
 echo "# SURVIVE_SEED=$seed"
+export SURVIVE_TIMES=$work/times
+latest=0 # milliseconds from a death to an error
+
+# the ranks of a job that is over: the longest time from a death to an error
+note_times() {
+    local ms
+    while read -r ms; do
+        [ "$ms" -le "$latest" ] || latest=$ms
+    done < <(sed -n 's/.*errors at most \([0-9]*\) ms after.*/\1/p' "$out")
+    rm -f "$SURVIVE_TIMES"
+}
 
 # below prun: LAYOUT DEATHS SEED
 below_prun() {
@@ -18,12 +29,26 @@ below_prun() {
     finish
     expect_rc 0
     grep -q '^ok - ' "$out" || fail "no word of success"
+    note_times
     done_ "prun --continuous $1, $2 deaths, seed $3"
+}
+
+# a rank dies while 8 or 16 MiB to and from each other node are under way: SEED
+large_below_prun() {
+    start --continuous -n 3 --ppn 1 "$survive" --large "$1"
+    finish
+    expect_rc 0
+    [ "$(grep -c '^ok - ' "$out")" -eq 2 ] ||
+        fail "not two ranks are left: $(grep -m1 -E 'Assertion|Caught signal|ERROR' "$err")"
+    note_times
+    done_ "prun --continuous, a death in a long alltoall, seed $1"
 }
 for ((i = 0; i < rounds; i++)); do
     below_prun "-n 4" 1 $((seed + 4 * i))
     below_prun "-n 6 --ppn 3" 2 $((seed + 4 * i + 1))
     below_prun "-n 9 --ppn 4" 3 $((seed + 4 * i + 2))
+    large_below_prun $((seed + 2 * i))
+    large_below_prun $((seed + 2 * i + 1))
 done
 
 # The job has the code of the rank that ends by itself, not of one that is killed.
@@ -55,6 +80,7 @@ if command -v mpirun.openmpi >/dev/null; then
         finish
         expect_rc 0
         grep -q '^ok - ' "$out" || fail "no word of success"
+        note_times
         done_ "mpirun --enable-recovery, 6 ranks, 2 deaths, seed $((seed + 4 * i + 3))"
     done
 else
@@ -104,6 +130,7 @@ on_hosts() {
     [ $wrong -eq 0 ] ||
         fail "$wrong ranks failed: $(grep -hm1 -E 'Assertion|Caught signal|ERROR' "$err".[0-9])"
     grep -q '^ok - ' "$out" || fail "no word of success"
+    note_times
     done_ "no launcher, 4 hosts, $dead deaths, seed $2"
 }
 if [ -s "$HOSTS_PIDS" ]; then
@@ -113,4 +140,5 @@ if [ -s "$HOSTS_PIDS" ]; then
     echo "# ${deaths:-0} deaths on emulated hosts"
 fi
 hosts_down
+echo "# errors at most $latest ms after a death"
 exit $((failed > 0))

@@ -109,8 +109,17 @@ static unsigned char byte_of(uint64_t call, int from, int to, size_t i)
                            (unsigned)to * 17 + i * 7);
 }
 
+bool is_large(const rank_t *r)
+{
+    return r->draw->large && r->shrinks == 0 && r->call % 2 == 1;
+}
+
 static size_t draw_bytes(rank_t *r, int ranks)
 {
+    if (is_large(r)) {
+        size_t block = (size_t)16 << 20 >> ctn_random(&r->random) % 2;
+        return block - ctn_random(&r->random) % 1000;
+    }
     static const size_t most[] = {16, 200, 5000, 40000, 300000};
     size_t bytes = ctn_random(&r->random) % most[ctn_random(&r->random) % 5];
     size_t limit = MOST_BYTES / (size_t)ranks;
@@ -132,8 +141,11 @@ catena_status_t alltoall(rank_t *r, catena_group_t *group)
     int n = catena_group_size(group), me = catena_group_rank(group);
     size_t bytes = draw_bytes(r, n);
     mode_t_ mode = (mode_t_)(ctn_random(&r->random) % MODES);
+    mode = is_large(r) && mode == BLOCKING ? NONBLOCKING : mode;
     buffers_t b[3];
-    int count = mode == BLOCKING ? 1 : 1 + (int)(ctn_random(&r->random) % 3);
+    int count = mode == BLOCKING || is_large(r)
+                    ? 1
+                    : 1 + (int)(ctn_random(&r->random) % 3);
     catena_request_t *request[3] = {NULL};
     catena_status_t status = CATENA_OK;
     int made = 0;
@@ -160,6 +172,9 @@ catena_status_t alltoall(rank_t *r, catena_group_t *group)
         if (mode == PERSISTENT && status == CATENA_OK) {
             status = catena_request_start(request[made]);
         }
+    }
+    if (status == CATENA_OK) {
+        pause_amid(r, b[0].recv + (size_t)(me + 1) % (size_t)n * bytes, bytes);
     }
     status =
         mode != BLOCKING ? wait_all(status, (size_t)made, request) : status;
