@@ -434,34 +434,34 @@ static void print_call(FILE *stream, const ranks_t *ranks, const rank_t *one,
 }
 
 /** Calls that are printed. */
-typedef struct listed {
+typedef struct printed {
     uint64_t scope[MOST_CALLS];
     uint32_t number[MOST_CALLS];
     size_t count;
     bool others; /* not listed: of groups without an id */
-} listed_t;
+} printed_t;
 
 /** Print a call, unless it is printed. False: there are too many. */
 static bool list_call(FILE *stream, const ranks_t *ranks, const rank_t *one,
-                      const ctn_recorded_call_t *record, listed_t *listed)
+                      const ctn_recorded_call_t *record, printed_t *printed)
 {
     uint64_t id = __atomic_load_n(&record->scope, __ATOMIC_RELAXED);
     uint32_t number = __atomic_load_n(&record->number, __ATOMIC_RELAXED);
     if (id <= CTN_SCOPE_UNKNOWN || scope_of(one, id) == NULL) {
-        listed->others |= id == CTN_SCOPE_UNKNOWN;
+        printed->others |= id == CTN_SCOPE_UNKNOWN;
         return true;
     }
-    for (size_t k = 0; k < listed->count; k++) {
-        if (listed->scope[k] == id && listed->number[k] == number) {
+    for (size_t k = 0; k < printed->count; k++) {
+        if (printed->scope[k] == id && printed->number[k] == number) {
             return true;
         }
     }
-    if (listed->count == MOST_CALLS) {
+    if (printed->count == MOST_CALLS) {
         fprintf(stream, "ranks are stuck in further calls\n");
         return false;
     }
-    listed->scope[listed->count] = id;
-    listed->number[listed->count++] = number;
+    printed->scope[printed->count] = id;
+    printed->number[printed->count++] = number;
     print_call(stream, ranks, one, id, number);
     return true;
 }
@@ -471,7 +471,7 @@ static bool list_call(FILE *stream, const ranks_t *ranks, const rank_t *one,
 static void print_calls(FILE *stream, const ranks_t *ranks)
 {
     static const uint8_t states[] = {CTN_RECORD_INSIDE, CTN_RECORD_STARTED};
-    listed_t listed = {.count = 0};
+    printed_t printed = {.count = 0};
     for (size_t k = 0; k < 2; k++) {
         for (size_t i = 0; i < ranks->size; i++) {
             const rank_t *one = &ranks->rank[i];
@@ -481,13 +481,13 @@ static void print_calls(FILE *stream, const ranks_t *ranks)
             for (uint64_t age = kept(one); any && age > 0; age--) {
                 const ctn_recorded_call_t *record = record_at(one, age);
                 if (state_of(record) == states[k] &&
-                    !list_call(stream, ranks, one, record, &listed)) {
+                    !list_call(stream, ranks, one, record, &printed)) {
                     return;
                 }
             }
         }
     }
-    if (listed.others) {
+    if (printed.others) {
         fprintf(stream, "ranks are in calls of groups without ids, which are "
                         "not listed\n");
     }
