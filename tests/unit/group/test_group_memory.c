@@ -370,7 +370,8 @@ START_TEST(returned)
     long usual = run_returning(0);
     unsigned long most = refusal.taken;
     ck_assert_int_eq(found[0], CATENA_OK);
-    for (unsigned long k = 1; k <= most; k++) {
+    unsigned long step = (unsigned long)unit_step(3);
+    for (unsigned long k = 1 + (unsigned long)_i % step; k <= most; k += step) {
         long left = run_returning(k);
         failed += found[0] != CATENA_OK;
         /* Without the hierarchy there are fewer of its strings, which the C
@@ -378,7 +379,7 @@ START_TEST(returned)
         ck_assert_msg(left == usual || making.make == set,
                       "%lu refused: %ld blocks are left", k, left - usual);
     }
-    ck_assert_uint_gt(failed, 2);
+    ck_assert_uint_gt(failed, 0);
 }
 END_TEST
 
