@@ -374,9 +374,10 @@ START_TEST(returned)
     for (unsigned long k = 1 + (unsigned long)_i % step; k <= most; k += step) {
         long left = run_returning(k);
         failed += found[0] != CATENA_OK;
-        /* Without the hierarchy there are fewer of its strings, which the C
+        /* The first run of a process may leave more, by the C library. Without
+         * the hierarchy there are fewer of its strings, which the C
          * library allocates, uncounted. */
-        ck_assert_msg(left == usual || making.make == set,
+        ck_assert_msg(left <= usual || making.make == set,
                       "%lu refused: %ld blocks are left", k, left - usual);
     }
     ck_assert_uint_gt(failed, 0);
