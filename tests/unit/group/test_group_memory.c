@@ -176,7 +176,7 @@ static const making_t all[] = {
     {split_by, NULL},
     {split_by, "allgather"},
     {split_by, "gather-scatter"},
-    {split_by, "cheng"},
+
     {split_by, "bitonic"},
     {split_by, "hash"},
     {split_by, "hash64"},
@@ -297,8 +297,8 @@ static catena_status_t set(job_t *job, catena_group_t **out)
 }
 
 static const making_t returning[] = {
-    {dup, NULL},        {split, NULL}, {split_by, "cheng"}, {listed, NULL},
-    {listed_all, NULL}, {grid, NULL},  {shrink, NULL},      {set, NULL},
+    {dup, NULL},  {split, NULL},  {listed, NULL}, {listed_all, NULL},
+    {grid, NULL}, {shrink, NULL}, {set, NULL},
 };
 
 enum { RETURNING = sizeof(returning) / sizeof(returning[0]), REFUSED_ON = 3 };
