@@ -10,9 +10,11 @@ const ctn_type_t *ctn_type_to_derive(const char *name, catena_type_t old,
                                      const catena_type_t *out)
 {
     const ctn_type_t *type = ctn_type_of(old);
-    if (type == NULL) {
+    if (ctn_type_is_unusable(type)) {
         ctn_error(NULL, "catena_type_%s: old " CTN_NO_TYPE, name);
-    } else if (out == NULL) {
+        return NULL;
+    }
+    if (out == NULL) {
         ctn_error(NULL, "catena_type_%s: out " CTN_IS_NULL, name);
     }
     return out != NULL ? type : NULL;

@@ -45,7 +45,7 @@ catena_status_t catena_type_extent(catena_type_t handle, ptrdiff_t *lower_bound,
                                    ptrdiff_t *extent)
 {
     const ctn_type_t *type = ctn_type_of(handle);
-    if (type == NULL) {
+    if (ctn_type_is_unusable(type)) {
         return ctn_refuse(NULL, CATENA_ERR_ARG, __func__, "type " CTN_NO_TYPE);
     }
     if (lower_bound == NULL || extent == NULL) {
@@ -61,7 +61,7 @@ catena_status_t catena_type_true_extent(catena_type_t handle,
                                         ptrdiff_t *true_extent)
 {
     const ctn_type_t *type = ctn_type_of(handle);
-    if (type == NULL) {
+    if (ctn_type_is_unusable(type)) {
         return ctn_refuse(NULL, CATENA_ERR_ARG, __func__, "type " CTN_NO_TYPE);
     }
     if (true_lower_bound == NULL || true_extent == NULL) {
@@ -120,7 +120,7 @@ catena_status_t catena_type_free(catena_type_t *handle)
         return ctn_refuse_null(NULL, __func__, "type");
     }
     const ctn_type_t *type = ctn_type_of(*handle);
-    if (*handle != NULL && (type == NULL || !type->derived)) {
+    if (*handle != NULL && (ctn_type_is_unusable(type) || !type->derived)) {
         return ctn_refuse(NULL, CATENA_ERR_ARG, __func__,
                           "found %s; expected a derived type; predefined ones "
                           "are not freed",

@@ -88,17 +88,21 @@ typedef struct ctn_type {
 /** The fixed types by handle, from CTN_FIRST_TYPE on; NULL: no type. */
 extern CTN_HIDDEN const ctn_type_t *const ctn_type_table[CTN_HANDLES];
 
-/** Return the type of a handle; NULL: it is no handle of a type, or known to be
- * freed. */
+/** Return the type of a handle; NULL: it is no handle of a type. A handle that
+ * is not significant may have any value, so nothing is read here. */
 static inline const ctn_type_t *ctn_type_of(catena_type_t handle)
 {
     uintptr_t value = (uintptr_t)handle;
     if (value - CTN_FIRST_TYPE < CTN_HANDLES) {
         return ctn_type_table[value - CTN_FIRST_TYPE];
     }
-    const ctn_type_t *type = (const ctn_type_t *)value;
-    return value < CTN_FIRST_POINTER || !CTN_MARK_IS(type, CTN_TYPE) ? NULL
-                                                                     : type;
+    return value < CTN_FIRST_POINTER ? NULL : (const ctn_type_t *)value;
+}
+
+/** Whether a type may not be used: it is NULL, or known to be freed. */
+static inline bool ctn_type_is_unusable(const ctn_type_t *type)
+{
+    return type == NULL || (type->derived && !CTN_MARK_IS(type, CTN_TYPE));
 }
 
 /** Text for a handle that is no datatype, after its name. */

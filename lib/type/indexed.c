@@ -92,7 +92,7 @@ catena_status_t catena_type_struct(size_t count, const size_t blocklengths[],
     size_t most = 0; /* blocks */
     for (size_t i = 0; i < count; i++) {
         const ctn_type_t *type = ctn_type_of(types[i]);
-        if (type == NULL) {
+        if (ctn_type_is_unusable(type)) {
             return ctn_refuse(NULL, CATENA_ERR_ARG, __func__,
                               "types[%zu] " CTN_NO_TYPE, i);
         }

@@ -47,8 +47,10 @@ for ((i = 0; i < rounds; i++)); do
     below_prun "-n 4" 1 $((seed + 4 * i))
     below_prun "-n 6 --ppn 3" 2 $((seed + 4 * i + 1))
     below_prun "-n 9 --ppn 4" 3 $((seed + 4 * i + 2))
-    large_below_prun $((seed + 2 * i))
-    large_below_prun $((seed + 2 * i + 1))
+    if [ "$rounds" -gt 1 ]; then # some seconds of a core each
+        large_below_prun $((seed + 2 * i))
+        large_below_prun $((seed + 2 * i + 1))
+    fi
 done
 
 # The job has the code of the rank that ends by itself, not of one that is killed.

@@ -82,42 +82,46 @@ static catena_status_t read_config(const ctn_transport_params_t *transport,
     const ctn_log_t *log = transport->log;
     static const struct {
         const char *variable, *key, *value;
-        bool tcp;    /* set only if tcp is allowed, else UCX warns */
-        bool pinned; /* set even if the environment says otherwise */
+        bool tcp;           /* set only if tcp is allowed, else UCX warns */
+        bool pinned;        /* set even if the environment says otherwise */
+        const char *unless; /* the environment has this one, or NULL */
     } settings[] = {
         /* One lane carries all active messages of an endpoint, in order. With
          * more lanes a message of several fragments completes when fragments on
          * other lanes arrive, and later messages may overtake it. The second
          * name is the older one. */
-        {"UCX_MAX_EAGER_RAILS", "MAX_EAGER_RAILS", "1", false, true},
-        {"UCX_MAX_EAGER_LANES", "MAX_EAGER_LANES", "1", false, true},
+        {"UCX_MAX_EAGER_RAILS", "MAX_EAGER_RAILS", "1", false, true, NULL},
+        {"UCX_MAX_EAGER_LANES", "MAX_EAGER_LANES", "1", false, true, NULL},
         /* On the node catena has its own memory. UCX's shared memory cannot
          * detect a dead peer, and its files stay in /dev/shm when a rank is
          * killed while it starts. */
-        {"UCX_TLS", "TLS", "^sm", false, false},
+        {"UCX_TLS", "TLS", "^sm", false, false, NULL},
         /* tcp receives 64 KiB of data and their headers by one call instead of
          * two. 64 KiB to each of 12 peers, 16 processes on 2 cores: 1.6 ms
          * instead of 1.9. */
-        {"UCX_TCP_RX_SEG_SIZE", "RX_SEG_SIZE", "128k", true, false},
+        {"UCX_TCP_RX_SEG_SIZE", "RX_SEG_SIZE", "128k", true, false, NULL},
         /* tcp sends a message of up to this size directly from the memory of
          * the caller, and copies what the socket does not take. A larger one is
          * sent without copies, and if the connection breaks before the socket
          * has taken all of it, UCX (1.13 to 1.22) completes it twice and ends
          * the process: "uct_iface.h: Assertion `comp->count > 0' failed"
-         * (uct_tcp_ep_sendv of tcp_ep.c). */
-        {"UCX_TCP_TX_SEG_SIZE", "TX_SEG_SIZE", "128k", true, false},
+         * (uct_tcp_ep_sendv of tcp_ep.c). It may not be larger than
+         * RX_SEG_SIZE. */
+        {"UCX_TCP_TX_SEG_SIZE", "TX_SEG_SIZE", "128k", true, false,
+         "UCX_TCP_RX_SEG_SIZE"},
         /* A message that UCX sends without copies takes a buffer from a pool
          * for its headers. UCX makes the pool when a process sends the first
          * such message, and touches all of its 128 buffers of 8 KiB: 130 page
          * faults, and 370 us for that message. Buffers of 128 bytes, which
          * suffice for the headers: 7 faults, 70 us. */
-        {"UCX_SEG_SIZE", "SEG_SIZE", "128", false, false},
+        {"UCX_SEG_SIZE", "SEG_SIZE", "128", false, false, NULL},
         /* UCX's default, except that this pool does not ask for huge pages:
          * checking for them alone took 30 us. */
         {"UCX_ALLOC_PRIO", "ALLOC_PRIO", "md:sysv,md:posix,md:*,mmap,heap",
-         false, false},
+         false, false, NULL},
         /* UCX would warn of variables that only other versions have. */
-        {"UCX_WARN_UNUSED_ENV_VARS", "WARN_UNUSED_ENV_VARS", "n", false, false},
+        {"UCX_WARN_UNUSED_ENV_VARS", "WARN_UNUSED_ENV_VARS", "n", false, false,
+         NULL},
     };
     _Static_assert(sizeof(ctn_ucx_header_t) + UCX_HEADER_BYTES <= 128,
                    "headers fit into SEG_SIZE");
@@ -131,7 +135,9 @@ static catena_status_t read_config(const ctn_transport_params_t *transport,
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
         const char *asked_for = secure_getenv(settings[i].variable);
         if ((asked_for != NULL && !settings[i].pinned) ||
-            (settings[i].tcp && !tcp_allowed()))
+            (settings[i].tcp && !tcp_allowed()) ||
+            (settings[i].unless != NULL &&
+             secure_getenv(settings[i].unless) != NULL))
             continue;
         if (asked_for != NULL && strcmp(asked_for, settings[i].value) != 0)
             ctn_warn(log,

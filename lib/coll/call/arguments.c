@@ -86,7 +86,7 @@ static inline catena_status_t read_uniform(const side_check_t *check,
     const ctn_coll_side_t *side = check->side;
     uint32_t n = check->shape == CTN_SIDE_UNIFORM ? check->count : 1;
     blocks->type = side->type;
-    if (side->type == NULL) {
+    if (ctn_type_is_unusable(side->type)) {
         return check->count > 0 ? REFUSE(check, NO_TYPE, check->what)
                                 : CATENA_OK;
     }
@@ -171,7 +171,7 @@ static catena_status_t read_vector(const side_check_t *check,
             continue;
         }
         const ctn_type_t *type = ctn_side_type(side, i);
-        if (type == NULL) {
+        if (ctn_type_is_unusable(type)) {
             status = REFUSE(check, NO_TYPE, check->what);
         } else if (!block_fits(side, type, i, &bytes, &missing)) {
             status = REFUSE(
@@ -244,7 +244,7 @@ CTN_COLD static catena_status_t refuse_reducer(const call_check_t *check)
     const ctn_type_t *type = check->args->recv.type;
     const ctn_reduce_op_t *op = check->args->op;
     char reason[256];
-    if (type == NULL) {
+    if (ctn_type_is_unusable(type)) {
         return REFUSE(check, NO_TYPE, "the data");
     }
     if (op == NULL) {
@@ -259,7 +259,8 @@ static inline catena_status_t read_reducer(const call_check_t *check)
 {
     const ctn_type_t *type = check->args->recv.type;
     const ctn_reduce_op_t *op = check->args->op;
-    if (type == NULL || op == NULL || !ctn_reduce_op_valid(op, type)) {
+    if (ctn_type_is_unusable(type) || op == NULL ||
+        !ctn_reduce_op_valid(op, type)) {
         return refuse_reducer(check);
     }
     check->operands->by = (ctn_reducer_t){op, ctn_reduce_op_unit(op, type)};
@@ -441,7 +442,7 @@ static inline bool read_plain_side(const ctn_coll_side_t *side,
 {
     *blocks = (ctn_blocks_t){.base = (unsigned char *)(uintptr_t)side->buffer,
                              .type = side->type};
-    if (side->type == NULL || side->buffer == CATENA_IN_PLACE) {
+    if (ctn_type_is_unusable(side->type) || side->buffer == CATENA_IN_PLACE) {
         return false;
     }
     if (shape == CTN_SIDE_VECTOR) {
