@@ -102,7 +102,7 @@ run -n 2 --display bind --bind-to none true
 expect bindings "$(grep -c 'is not bound' "$err")" 2
 done_ "--display bind"
 for v in -v --verbose; do
-    run -n 2 $v sh -c 'exit $PMIX_RANK'
+    run -n 2 $v sh -c 'sleep $PMIX_RANK; exit $PMIX_RANK' # 0 ends before 1 fails
     expect_rc 1
     expect starts "$(grep -cE 'rank [01] .* started: sh' "$err")" 2
     expect ends "$(grep -cE 'rank ([01]) .* ended after .* with code \1' "$err")" 2
