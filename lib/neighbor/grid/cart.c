@@ -88,26 +88,6 @@ static catena_status_t check_size(const catena_group_t *group,
     return CATENA_OK;
 }
 
-/** Go on with a part of a group only if all ranks have theirs: where a rank
- * dies, a split may succeed on some ranks only. If this call succeeds on some
- * ranks only, the others revoke the part in which these wait for them. */
-static catena_status_t all_have_part(catena_group_t *group,
-                                     catena_status_t status,
-                                     catena_group_t **part)
-{
-    if (group->recovery == NULL) { /* a failure ends the job */
-        return status;
-    }
-    if (status == CATENA_OK) {
-        status = ctn_neighbor_agree_status(group, CATENA_OK);
-    }
-    if (status != CATENA_OK && *part != NULL) {
-        (void)catena_group_revoke(*part);
-        (void)catena_group_free(part);
-    }
-    return status;
-}
-
 /** A group of the first `size` ranks of a group, which is freed or, if it has
  * no other ranks, returned. NULL on other ranks. */
 static catena_status_t first_ranks(catena_group_t *group, int size,
@@ -121,7 +101,6 @@ static catena_status_t first_ranks(catena_group_t *group, int size,
     }
     catena_status_t status = catena_group_split(
         group, rank < size ? 0 : CATENA_UNDEFINED, rank, &made);
-    status = all_have_part(group, status, &made);
     catena_status_t freed = catena_group_free(&group);
     if (status == CATENA_OK && freed != CATENA_OK && made != NULL) {
         (void)catena_group_free(&made);
@@ -340,7 +319,6 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
         ctn_group_split_for(CTN_CODE_CART_SUB, __func__, cart->group,
                             valid ? part_of(cart->grid, remain) : 0,
                             catena_group_rank(cart->group), &own);
-    status = all_have_part(cart->group, status, &own);
     if (status != CATENA_OK) {
         return status;
     }
