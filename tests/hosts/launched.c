@@ -188,7 +188,7 @@ static void run_neighbors(job_t *job)
     static int64_t send[3 * COUNT];
     static int64_t receive[3 * MOST * COUNT];
     int targets[3];
-    int sources[3 * MOST];
+    int sources[3 * MOST] = {0};
     int source_count = 0;
     int target_count = targets_of(job, job->rank, targets);
     catena_neighborhood_t *graph;
