@@ -111,6 +111,11 @@ CATENA_API catena_status_t catena_group_create(catena_group_t *parent,
  * memory of a failed group is not released before catena_finalize, even after
  * catena_group_free.
  *
+ * A rank that cannot do its part of a call, since it has no memory or lengths
+ * differ, fails the group, too, not the job: it returns CATENA_ERR_NO_MEMORY or
+ * CATENA_ERR_ARG, and the other ranks CATENA_ERR_REVOKED, where
+ * CATENA_ERR_ENDED is documented otherwise.
+ *
  * Before a call returns such an error, the rank waits until the other ranks no
  * longer access its buffers. For a rank that makes no call of catena, or that
  * is on another node, it waits half a second at most, unless long data are on
@@ -163,9 +168,10 @@ CATENA_API catena_status_t catena_group_agree(catena_group_t *group,
  * its turn.
  * @param[out] out set only on CATENA_OK; free with catena_group_free
  * @return CATENA_OK, ERR_ARG (NULL; a rank calls catena_group_agree, or has no
- *         memory for a group; logged), ERR_ENDED (a rank has no memory for the
- *         table of members), ERR_UNSUPPORTED (CATENA_FAILURES is not return;
- *         logged), or the error that ended the context */
+ *         memory for a group; logged), ERR_NO_MEMORY (for the table of members;
+ *         the new group fails on the other ranks), ERR_UNSUPPORTED
+ * (CATENA_FAILURES is not return; logged), or the error that ended the context
+ */
 CATENA_API catena_status_t catena_group_shrink(catena_group_t *group,
                                                catena_group_t **out);
 /** @} */

@@ -80,7 +80,8 @@ typedef enum catena_status {
     CATENA_ERR_ENDED = -41,    /**< a rank could not do its part of a call that
                                   other ranks wait for: it had no memory, or
                                   lengths differed between ranks; that rank
-                                  logged the reason */
+                                  logged the reason. Where failures are
+                                  returned, only the group fails */
     CATENA_ERR_LAUNCHER = -60, /**< the ranks of the job do not find each other,
                                   or the launcher is gone or has refused a
                                   request */

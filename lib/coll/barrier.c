@@ -323,7 +323,7 @@ CTN_COLD static catena_status_t decide_or_run(catena_group_t *group)
     }
     return ctn_barrier_by_levels(group)
                ? run_levels(group, CTN_BLOCKING, NULL)
-               : ctn_op_run(group->exec, ctn_barrier_create(group));
+               : ctn_group_run(group, ctn_barrier_create(group));
 }
 
 /** What all ranks call; those of barriers by levels are checked with them. */
@@ -390,7 +390,7 @@ static catena_status_t make_request(catena_group_t *group, ctn_mode_t mode,
                                                               : &calls;
     ctn_op_t *op = ctn_barrier_create(group);
     if (op == NULL) {
-        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_PERSISTENT) {
         catena_status_t status = make_persistent(op, group, checked);

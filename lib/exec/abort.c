@@ -47,7 +47,9 @@ static const char *last_call(const ctn_exec_t *exec)
                : "a call";
 }
 
-void ctn_exec_log_lack(const ctn_exec_t *exec, const char *result)
+/** Log that this rank has no memory for its part of a call.
+ * @param result what comes of it */
+static void log_lack(const ctn_exec_t *exec, const char *result)
 {
     ctn_error(exec->log,
               "no memory for the part of this rank in a call for which other "
@@ -56,18 +58,24 @@ void ctn_exec_log_lack(const ctn_exec_t *exec, const char *result)
               result, last_call(exec));
 }
 
+/** Whether a status tells that a group has failed. */
+static bool is_returned(const ctn_exec_t *exec, catena_status_t status)
+{
+    return status == CATENA_ERR_PROC_FAILED || status == CATENA_ERR_REVOKED ||
+           (status == CATENA_ERR_PEER && exec->deaths != NULL &&
+            !exec->deaths->joining);
+}
+
 catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
 {
     if (exec->status != CATENA_OK) {
         return exec->status;
     }
-    if (status == CATENA_ERR_PROC_FAILED || status == CATENA_ERR_REVOKED ||
-        (status == CATENA_ERR_PEER && exec->deaths != NULL &&
-         !exec->deaths->joining)) {
-        return status; /* an error of groups */
+    if (is_returned(exec, status)) {
+        return status;
     }
     if (status == CATENA_ERR_NO_MEMORY) {
-        ctn_exec_log_lack(exec, "all operations end");
+        log_lack(exec, "all operations end");
     }
     status = ctn_status_of_call(status) ? CATENA_ERR_ENDED : status;
     ctn_exec_end(exec, status);
@@ -85,9 +93,27 @@ catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
     return status;
 }
 
-catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op)
+catena_status_t ctn_exec_give_up(ctn_exec_t *exec, ctn_failure_t *failure,
+                                 catena_status_t status)
 {
-    return ctn_exec_or_abort(exec, ctn_op_run(exec, op));
+    if (exec->status != CATENA_OK || exec->deaths == NULL || failure == NULL ||
+        exec->deaths->joining || !ctn_status_of_call(status) ||
+        is_returned(exec, status)) {
+        return ctn_exec_abort(exec, status);
+    }
+    if (failure->status == CATENA_OK) {
+        if (status == CATENA_ERR_NO_MEMORY) {
+            log_lack(exec, "all operations of the group fail");
+        }
+        failure->fail(failure, CATENA_ERR_REVOKED);
+        ctn_exec_wake(exec);
+    }
+    return status;
+}
+
+catena_status_t ctn_op_give_up(const ctn_op_t *op, catena_status_t status)
+{
+    return ctn_exec_give_up(op->exec, ctn_op_failure(op), status);
 }
 
 void ctn_exec_check_abort_flag(ctn_exec_t *exec)

@@ -26,6 +26,8 @@ struct ctn_failure {
     /** Whether no other rank accesses memory of these operations any more, so
      * that they may end. Called when they have failed. */
     bool (*stopped)(ctn_failure_t *failure);
+    /** Keep a text for catena_last_error: why a call fails. */
+    void (*explain)(const ctn_failure_t *failure);
 };
 
 struct ctn_deaths {

@@ -348,9 +348,12 @@ static inline bool ctn_status_of_call(catena_status_t status)
  * @param status an error of a call becomes ERR_ENDED
  * @return the error that ended the context, which may be an earlier one */
 catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status);
-/** Log that this rank has no memory for its part of a call.
- * @param result what comes of it */
-void ctn_exec_log_lack(const ctn_exec_t *exec, const char *result);
+/** The same in operations of a group. Where failures are returned, they fail on
+ * all members with ERR_REVOKED, and the context goes on.
+ * @param failure of the group; NULL: of none, or failures end the job
+ * @return `status`, or the error that ended the context */
+catena_status_t ctn_exec_give_up(ctn_exec_t *exec, ctn_failure_t *failure,
+                                 catena_status_t status);
 /** End the context of this rank; other ranks are not notified. */
 void ctn_exec_end(ctn_exec_t *exec, catena_status_t status);
 /** The status that a call returns: `status`, but once the context has ended,
@@ -361,14 +364,6 @@ static inline catena_status_t ctn_exec_result(const ctn_exec_t *exec,
     return ctn_status_of_call(status) && exec->status != CATENA_OK
                ? exec->status
                : status;
-}
-/** The same after the arguments of a call are accepted: other ranks may wait
- * for this one, so ERR_NO_MEMORY aborts. */
-static inline catena_status_t ctn_exec_or_abort(ctn_exec_t *exec,
-                                                catena_status_t status)
-{
-    return status == CATENA_ERR_NO_MEMORY ? ctn_exec_abort(exec, status)
-                                          : ctn_exec_result(exec, status);
 }
 /** Let long waits poll the flags.
  * @param flags of this rank, at the same offset in every arena */
@@ -472,13 +467,9 @@ catena_status_t ctn_op_wait(ctn_op_t *op);
 /** A blocking call: start, wait, release. If `op` is NULL, for want of memory,
  * the context ends. */
 catena_status_t ctn_op_run(ctn_exec_t *exec, ctn_op_t *op);
-/** The same, but abort also if the operation itself ends with ERR_NO_MEMORY:
- * for one that all ranks of a group run and that is not retried. */
-catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op);
-/** Other ranks wait for an operation for which this rank has no memory: its
- * group fails on all of them; or, where failures are not returned, the context
- * ends. */
-void ctn_op_lacks_memory(const ctn_op_t *op);
+/** Other ranks wait for this one in an operation in which it cannot do its
+ * part: see ctn_exec_give_up. */
+catena_status_t ctn_op_give_up(const ctn_op_t *op, catena_status_t status);
 /** Describe the phase of an operation and the rank that it waits for. */
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes);
 

@@ -166,18 +166,6 @@ static void continue_parent(ctn_op_t *op)
     (void)run_phases(parent);
 }
 
-void ctn_op_lacks_memory(const ctn_op_t *op)
-{
-    ctn_failure_t *failure =
-        op->exec->deaths != NULL ? ctn_op_failure(op) : NULL;
-    if (failure != NULL && failure->status == CATENA_OK) {
-        ctn_exec_log_lack(op->exec, "all operations of the group fail");
-        failure->fail(failure, CATENA_ERR_REVOKED);
-    } else if (failure == NULL) {
-        (void)ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
-    }
-}
-
 /** Tell whoever made the operation that it has ended, and the recorder. */
 static inline void call_ended(ctn_op_t *op)
 {
@@ -189,6 +177,19 @@ static inline void call_ended(ctn_op_t *op)
         op->ended = NULL;
         ended(op);
     }
+}
+
+/** Call the algorithm's `finish`. If the group has failed, gets of other
+ * members may still be under way, so the operation's memory stays, as the
+ * group's. */
+static inline void finish(ctn_op_t *op)
+{
+    ctn_exec_t *exec = op->exec;
+    bool keeps = exec->keeps_memory;
+    exec->keeps_memory =
+        keeps || (exec->deaths != NULL && ctn_op_must_stop(op));
+    op->algorithm->finish(op);
+    exec->keeps_memory = keeps;
 }
 
 /** The operation is DONE, the next queued ones begin, and its parent goes on.
@@ -204,7 +205,7 @@ static void op_finish(ctn_op_t *op)
         op->waits_for = -1;
     }
     if (op->algorithm->finish != NULL) {
-        op->algorithm->finish(op);
+        finish(op);
     }
     if (exec->observer != NULL) {
         ctn_observe_op_end(op);
@@ -218,7 +219,7 @@ static void op_finish(ctn_op_t *op)
     if (op->status != CATENA_OK) {
         if (op->status == CATENA_ERR_NO_MEMORY && sequence != NULL &&
             sequence->brittle && !op->clean) {
-            ctn_op_lacks_memory(op);
+            (void)ctn_op_give_up(op, CATENA_ERR_NO_MEMORY);
         } else if (op->status == CATENA_ERR_NO_MEMORY) {
             ctn_error(exec->log,
                       "%s: no memory for the part of this rank, so this call "
@@ -289,7 +290,7 @@ CTN_COLD static bool may_end_failed(ctn_op_t *op)
     }
     if (op->status == CATENA_ERR_NO_MEMORY && !op->clean &&
         op->sequence != NULL && op->sequence->brittle) {
-        ctn_op_lacks_memory(op);
+        (void)ctn_op_give_up(op, CATENA_ERR_NO_MEMORY);
     }
     if (failure->status == CATENA_OK) {
         /* A message could not be sent: the death will be reported. */
@@ -298,7 +299,13 @@ CTN_COLD static bool may_end_failed(ctn_op_t *op)
     if (op->status == CATENA_ERR_PEER) {
         op->status = failure->status;
     }
-    return failure->stopped(failure);
+    if (!failure->stopped(failure)) {
+        return false;
+    }
+    if (op->status == failure->status) {
+        failure->explain(failure);
+    }
+    return true;
 }
 
 /** Whether the operations of the group have failed: then this one has the
@@ -502,7 +509,7 @@ void ctn_op_start(ctn_op_t *op)
     if (!ctn_sequence_take(op->exec, sequence) ||
         !insert_barriers(sequence, op)) {
         /* The numbers differ from those of other ranks now. */
-        op->status = ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
+        op->status = ctn_op_give_up(op, CATENA_ERR_NO_MEMORY);
         op->state = CTN_OP_DONE;
         call_ended(op);
         return;
@@ -580,7 +587,7 @@ void ctn_build_finish(ctn_op_t *op)
     }
     /* Other members wait for this one, unless the group has no others. */
     if (op->status == CATENA_ERR_NO_MEMORY && !op->clean) {
-        ctn_op_lacks_memory(op);
+        (void)ctn_op_give_up(op, CATENA_ERR_NO_MEMORY);
     }
 }
 

@@ -391,6 +391,13 @@ catena_status_t ctn_shrink(catena_group_t *group, catena_group_t *made)
     }
     ctn_group_record(made, id_of(r, group));
     status = link_survivors(r, result, made);
-    return status == CATENA_OK ? CATENA_OK
-                               : ctn_exec_abort(group->exec, status);
+    made->recovery->linked = true;
+    if (status != CATENA_OK) {
+        ctn_recovery_give_up(made);
+        return ctn_refuse(group->exec->log, status, "catena_group_shrink",
+                          "no memory for the new group, so it fails on the "
+                          "other ranks; free memory, or raise the limit of "
+                          "the process, and shrink again");
+    }
+    return CATENA_OK;
 }

@@ -61,7 +61,7 @@ static void combine(void *inout, const void *in, size_t bytes, bool in_is_left,
                 (in_is_left ? ctn_reduce(&call->by, in, inout, inout, bytes)
                             : ctn_reduce(&call->by, inout, in, inout, bytes));
     if (!done) {
-        (void)ctn_exec_abort(call->group->exec, CATENA_ERR_NO_MEMORY);
+        (void)ctn_group_give_up(call->group, CATENA_ERR_NO_MEMORY);
     }
 }
 
@@ -180,7 +180,7 @@ static void finish(ctn_op_t *op)
     }
     if (!call->received &&
         (op->status == CATENA_ERR_ARG || op->status == CATENA_ERR_NO_MEMORY)) {
-        op->status = ctn_exec_abort(op->exec, op->status); /* others wait */
+        op->status = ctn_op_give_up(op, op->status); /* others wait */
     }
     ctn_rank_blocks_release(op->exec, &call->blocks);
     free(call->packed);
@@ -321,7 +321,7 @@ static catena_status_t run_call(chain_call_t *call)
             op->failure = ctn_group_failure(group);
             *(chain_call_t *)ctn_op_state(op) = *call;
         }
-        status = ctn_op_run_or_abort(group->exec, op);
+        status = ctn_group_result(group, ctn_group_run(group, op));
     }
     ctn_call_returns(group->exec, record, CTN_RECORD_OVER, NULL);
     return status;

@@ -136,7 +136,7 @@ static void compare(ctn_op_t *op)
     if (it->left.other.member != 0) {
         report(it->group, &it->left);
         op->status = has_returned(&it->own.first)
-                         ? ctn_exec_abort(op->exec, CATENA_ERR_ARG)
+                         ? ctn_op_give_up(op, CATENA_ERR_ARG)
                          : CATENA_ERR_ARG;
     }
 }
@@ -236,7 +236,8 @@ static ctn_op_t *create_check(catena_group_t *group,
 catena_status_t ctn_check_call(catena_group_t *group,
                                const ctn_signature_t *signature)
 {
-    return ctn_op_run_or_abort(group->exec, create_check(group, signature));
+    return ctn_group_result(
+        group, ctn_group_run(group, create_check(group, signature)));
 }
 
 /** Start an operation whose check has succeeded; end it if the check has
@@ -274,8 +275,7 @@ void ctn_check_start(catena_group_t *group, const ctn_signature_t *signature,
 {
     ctn_op_t *checked = create_check(group, signature);
     if (checked == NULL) {
-        catena_status_t status =
-            ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+        catena_status_t status = ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
         if (op != NULL) {
             go_on(op, status, begin);
         }

@@ -365,7 +365,7 @@ catena_status_t ctn_group_free(catena_group_t *group, const char *function,
     ctn_op_t *op = create_teardown(group, 0, 0);
     ctn_exec_t *exec = group->exec;
     if (op == NULL) {
-        return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
     }
     ((teardown_t *)ctn_op_state(op))->flush_words = flush_words;
     ctn_groups_remove(group);
@@ -379,7 +379,7 @@ catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned scan,
     ctn_exec_t *exec = group->exec;
     ctn_op_t *op = create_teardown(group, scan, *sum);
     if (op == NULL) {
-        return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
     }
     teardown_t *teardown = ctn_op_state(op);
     teardown->keep = true;

@@ -224,6 +224,33 @@ static inline catena_status_t ctn_group_take_eager(catena_group_t *group,
                : ctn_group_take_more_eager(group, slots);
 }
 
+/** This rank cannot do its part in a call of the group for which other members
+ * wait, if there are any: see ctn_exec_give_up. */
+static inline catena_status_t ctn_group_give_up(const catena_group_t *group,
+                                                catena_status_t status)
+{
+    return group->chain.place.size == 1
+               ? ctn_exec_result(group->exec, status)
+               : ctn_exec_give_up(group->exec, group->sequence.failure, status);
+}
+/** The status that a call of the group returns after its arguments have been
+ * accepted: other members wait for this one if it has no memory. */
+static inline catena_status_t ctn_group_result(const catena_group_t *group,
+                                               catena_status_t status)
+{
+    return status == CATENA_ERR_NO_MEMORY
+               ? ctn_group_give_up(group, status)
+               : ctn_exec_result(group->exec, status);
+}
+/** A blocking call of the group: start, wait, release.
+ * @param op NULL: there was no memory for it */
+static inline catena_status_t ctn_group_run(const catena_group_t *group,
+                                            ctn_op_t *op)
+{
+    return op != NULL ? ctn_op_run(group->exec, op)
+                      : ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
+}
+
 /** Create a group with a new control block; its chain has no place yet.
  * @param members that it may have at most */
 catena_status_t ctn_group_create(ctn_exec_t *exec, uint32_t members,

@@ -85,6 +85,27 @@ static bool stopped(ctn_failure_t *failure)
     return true;
 }
 
+static void explain(const ctn_failure_t *failure)
+{
+    const ctn_recovery_t *r = (const ctn_recovery_t *)failure;
+    uint32_t i = 0;
+    while (i < r->size && !ctn_member_is_dead(r, i)) {
+        i++;
+    }
+    if (failure->status == CATENA_ERR_PROC_FAILED && i < r->size) {
+        ctn_error(ctn_log_kept(),
+                  "rank %u of the group (rank %u of the job) has died, so "
+                  "calls of the group fail; catena_group_shrink makes a group "
+                  "of the living ranks",
+                  i, r->member[i]);
+    } else {
+        ctn_error(ctn_log_kept(),
+                  "the group was revoked, by catena_group_revoke or since a "
+                  "rank could not do its part of a call, so its calls fail; "
+                  "catena_group_shrink makes a new one");
+    }
+}
+
 /** The member of this world rank; `size`: there is none. */
 static uint32_t member_of(const ctn_recovery_t *r, uint64_t process)
 {
@@ -166,6 +187,7 @@ catena_status_t ctn_recovery_open(catena_group_t *group, uint32_t most,
     }
     r->failure.fail = fail;
     r->failure.stopped = stopped;
+    r->failure.explain = explain;
     r->exec = exec;
     r->most = most;
     r->given_up = &ctn_group_block(group)->given_up;
@@ -365,7 +387,7 @@ static void finish(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
     if (op->status == CATENA_ERR_NO_MEMORY) { /* other members wait for this */
-        ctn_op_lacks_memory(op);
+        (void)ctn_op_give_up(op, op->status);
     }
     ctn_scratch_free(op->exec, gather->table, table_bytes(gather));
 }

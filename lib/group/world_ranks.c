@@ -122,7 +122,7 @@ static void finish(ctn_op_t *op)
 {
     fetch_t *fetch = ctn_op_state(op);
     if (op->status == CATENA_ERR_NO_MEMORY) { /* other members wait for this */
-        op->status = ctn_exec_abort(op->exec, op->status);
+        op->status = ctn_op_give_up(op, op->status);
     }
     ctn_scratch_free(op->exec, fetch->gathered, table_bytes(fetch->group));
 }
@@ -147,7 +147,7 @@ static catena_status_t fetch_all(catena_group_t *group)
     if (op != NULL) {
         ((fetch_t *)ctn_op_state(op))->group = group;
     }
-    return ctn_op_run_or_abort(group->exec, op);
+    return ctn_group_run(group, op);
 }
 
 /** Make the table of a group whose world ranks follow from the handle. */

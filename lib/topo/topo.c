@@ -304,10 +304,7 @@ ctn_step_t ctn_topo_need(ctn_op_t *op, catena_group_t *group, ctn_topo_t **out)
 {
     ctn_topo_t *topo = ctn_topo_of(group);
     if (topo == NULL) { /* other members wait for this one, if there are any */
-        return ctn_op_fail(
-            op, group->chain.place.size == 1
-                    ? CATENA_ERR_NO_MEMORY
-                    : ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+        return ctn_op_fail(op, ctn_group_give_up(group, CATENA_ERR_NO_MEMORY));
     }
     ctn_step_t step = ctn_op_need(op, &topo->state, topo, &build_algorithm);
     if (step == CTN_STEP_NEXT) {

@@ -373,15 +373,15 @@ static bool take_arrived(ctn_op_t *op, ctn_aggregated_t *x)
 
 /** Some messages will never be sent, so no rank can complete the operation
  * for certain. */
-CTN_COLD static void abort_mismatch(const ctn_op_t *op)
+CTN_COLD static void give_up_mismatch(ctn_op_t *op)
 {
     ctn_error(op->exec->log,
               "alltoall: this rank has blocks of another length than "
               "some ranks; all ranks must have the same");
-    (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
+    op->status = ctn_op_give_up(op, CATENA_ERR_ARG);
 }
 
-void ctn_aggregated_check_mismatch(const ctn_op_t *op, const ctn_topo_t *topo,
+void ctn_aggregated_check_mismatch(ctn_op_t *op, const ctn_topo_t *topo,
                                    uint64_t bytes)
 {
     uint32_t members = ctn_topo_local_size(topo);
@@ -392,7 +392,7 @@ void ctn_aggregated_check_mismatch(const ctn_op_t *op, const ctn_topo_t *topo,
             ctn_slot_word_offset(op->sequence, at, op->seq, i % CTN_SLOTS, 0)));
         if (ctn_aggregate_matches(word, op->seq) &&
             ctn_aggregate_bytes(word) != bytes) {
-            abort_mismatch(op);
+            give_up_mismatch(op);
             return;
         }
     }
@@ -425,7 +425,7 @@ ctn_step_t ctn_aggregated_end_mismatch(ctn_op_t *op, ctn_aggregated_t *x)
     }
     if (op->exec->peer_checks != x->peer_checks) {
         x->peer_checks = op->exec->peer_checks;
-        abort_mismatch(op);
+        give_up_mismatch(op);
     }
     return CTN_STEP_WAIT;
 }

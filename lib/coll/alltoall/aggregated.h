@@ -45,7 +45,7 @@ catena_status_t ctn_aggregated_begin(const ctn_op_t *op,
  * receives an aggregate whose blocks do not have the length `bytes` (0: this
  * operation expects no aggregates). Then the members run algorithms that cannot
  * complete together, so abort the job. */
-void ctn_aggregated_check_mismatch(const ctn_op_t *op, const ctn_topo_t *topo,
+void ctn_aggregated_check_mismatch(ctn_op_t *op, const ctn_topo_t *topo,
                                    uint64_t bytes);
 
 /** Send and receive what is possible. NEXT: all is sent and received; the

@@ -73,8 +73,8 @@ static ctn_step_t await_settings(ctn_op_t *op)
     if (status == CATENA_OK) {
         return CTN_STEP_NEXT;
     }
-    return ctn_op_fail(
-        op, call->after->differ ? ctn_exec_abort(op->exec, status) : status);
+    return ctn_op_fail(op, call->after->differ ? ctn_op_give_up(op, status)
+                                               : status);
 }
 
 /** Get the topology, select the algorithm, and become it. A hidden duplicate
@@ -473,7 +473,7 @@ run_checked(const ctn_arguments_t *args, catena_group_t *group, ctn_mode_t mode,
     status =
         make(args->collective, &operands, group, selector, mode, checked, &op);
     if (status != CATENA_OK) {
-        return ctn_exec_or_abort(group->exec, status);
+        return ctn_group_result(group, status);
     }
     if (mode == CTN_BLOCKING) {
         return ctn_op_run(group->exec, op);

@@ -53,7 +53,7 @@ static ctn_step_t begin(ctn_op_t *op)
     if (direct->aggregated &&
         ctn_aggregated_begin(op, &direct->remote) != CATENA_OK) {
         /* the other members wait for this one */
-        return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+        return ctn_op_fail(op, ctn_op_give_up(op, CATENA_ERR_NO_MEMORY));
     }
     ctn_op_set_network(op, topo->nodes > 1);
     return CTN_STEP_NEXT;

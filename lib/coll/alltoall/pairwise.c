@@ -339,7 +339,7 @@ ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
     if (!is_inline(x) && x->n > 1 &&
         ctn_group_take_eager(x->topo->group, x->slots) != CATENA_OK) {
         /* the other members wait for this one */
-        return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+        return ctn_op_fail(op, ctn_op_give_up(op, CATENA_ERR_NO_MEMORY));
     }
     if (x->by_posted) {
         ctn_posted_begin(op, x);

@@ -112,7 +112,7 @@ static ctn_step_t open_transfer(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     }
     x->transfer = *kept;
     if (x->transfer == NULL) {
-        return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+        return ctn_op_fail(op, ctn_op_give_up(op, CATENA_ERR_NO_MEMORY));
     }
     ctn_transfer_params_t params = {
         .from = from->address,

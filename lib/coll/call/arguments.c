@@ -512,7 +512,7 @@ catena_status_t ctn_call_empty(catena_group_t *group, ctn_mode_t mode,
     if (starts || mode == CTN_PERSISTENT) {
         op = ctn_op_create_empty(group->exec);
         if (op == NULL) {
-            return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+            return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
         }
         op->persistent = mode == CTN_PERSISTENT;
     }

@@ -244,7 +244,7 @@ static catena_status_t gather(catena_group_t *group,
     catena_status_t status =
         ctn_ml_config_find(group, ctn_ml_allgather.of, &config);
     if (status != CATENA_OK) {
-        return ctn_exec_or_abort(group->exec, status);
+        return ctn_group_result(group, status);
     }
     ctn_ml_run_t last = config->last_run;
     config->last_run.explanation = NULL;
@@ -265,7 +265,7 @@ static catena_status_t run_gathered(const ctn_call_t *call)
     uint64_t messages = exec->tally.messages;
     unsigned char *data = ctn_scratch_alloc(exec, bytes);
     if (data == NULL) {
-        return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
     }
     ctn_span_read(exec, &call->in, 0, each,
                   data + group->chain.place.rank * each);
@@ -289,10 +289,9 @@ static catena_status_t run_gathered(const ctn_call_t *call)
 static bool run_reproducible(ctn_call_t *call, const ctn_ml_config_t *config,
                              catena_status_t *status)
 {
-    ctn_exec_t *exec = call->group->exec;
     *status = await_order(call);
     if (*status != CATENA_OK) {
-        *status = ctn_exec_or_abort(exec, *status);
+        *status = ctn_group_result(call->group, *status);
         return true;
     }
     const ctn_hierarchy_t *hierarchy = config->hierarchy;
@@ -308,7 +307,7 @@ static bool run_reproducible(ctn_call_t *call, const ctn_ml_config_t *config,
                                          !serves && !call->balanced);
     if (call->exchanged) {
         *status = call->gathered ? run_gathered(call)
-                                 : ctn_op_run(exec, make_op(call));
+                                 : ctn_group_run(call->group, make_op(call));
     }
     return call->exchanged;
 }
@@ -324,11 +323,11 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
     if (is_exchanged(operands)) {
         set_call(composition, group, operands, &call);
         call.blocking = true;
-        return ctn_op_run(group->exec, make_op(&call)); /* without hierarchy */
+        return ctn_group_run(group, make_op(&call)); /* without hierarchy */
     }
     status = ctn_ml_config_find(group, composition->of, &config);
     if (status != CATENA_OK) {
-        return ctn_exec_or_abort(group->exec, status);
+        return ctn_group_result(group, status);
     }
     set_call(composition, group, operands, &call);
     call.blocking = true;
@@ -345,8 +344,8 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
     if (call.in_order) {
         status = await_order(&call);
     }
-    return status == CATENA_OK ? ctn_op_run(group->exec, make_op(&call))
-                               : ctn_exec_or_abort(group->exec, status);
+    return status == CATENA_OK ? ctn_group_run(group, make_op(&call))
+                               : ctn_group_result(group, status);
 }
 
 /** Create the request of a nonblocking or persistent call, and start the
@@ -362,7 +361,7 @@ static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
                                           : take_op(call);
     if (op == NULL) {
         ctn_call_drop(call);
-        return ctn_exec_abort(call->group->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(call->group, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;
@@ -536,7 +535,7 @@ static bool request_plain(const ctn_composition_t *composition,
 {
     ctn_op_t *op = ctn_op_take(group->exec, &composition->algorithm, NULL);
     if (op == NULL) {
-        *status = ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+        *status = ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
         return true;
     }
     if (!begin_plain(op, composition, args, group, record)) {

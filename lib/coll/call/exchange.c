@@ -106,7 +106,7 @@ static void set_received(const exchange_t *it, size_t each)
 /** There is no memory, so this rank cannot do its part. */
 static ctn_step_t fail(ctn_op_t *op)
 {
-    return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+    return ctn_op_fail(op, ctn_op_give_up(op, CATENA_ERR_NO_MEMORY));
 }
 
 bool ctn_exchange_pack(ctn_exec_t *exec, const ctn_call_t *call,

@@ -212,12 +212,12 @@ static ctn_step_t begin(ctn_op_t *op)
     it->stage[0].op = it->stage[1].op = NULL;
     it->messages = op->exec->tally.messages;
     if (!take_memory(op)) {
-        return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+        return ctn_op_fail(op, ctn_op_give_up(op, CATENA_ERR_NO_MEMORY));
     }
     set_first(it);
     set_second(it);
     if (!make_stage(op, &it->stage[0]) || !make_stage(op, &it->stage[1])) {
-        return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+        return ctn_op_fail(op, ctn_op_give_up(op, CATENA_ERR_NO_MEMORY));
     }
     ctn_op_start(it->stage[0].op);
     if (!it->call.group->hidden) {
@@ -258,7 +258,7 @@ static ctn_step_t reduce(ctn_op_t *op)
     }
     if (it->status != CATENA_OK &&
         (it->after == NULL || it->after->status == CATENA_OK)) {
-        it->status = ctn_exec_abort(op->exec, it->status);
+        it->status = ctn_op_give_up(op, it->status);
     }
     if (call->group->hidden) {
         ctn_op_start(it->stage[1].op);

@@ -190,9 +190,8 @@ static ctn_step_t wait_until_oldest(ctn_op_t *op)
     if (after == NULL || (after->agreed && !after->differ)) {
         return CTN_STEP_NEXT;
     }
-    return ctn_op_fail(op, after->differ
-                               ? ctn_exec_abort(op->exec, after->status)
-                               : after->status);
+    return ctn_op_fail(op, after->differ ? ctn_op_give_up(op, after->status)
+                                         : after->status);
 }
 
 const ctn_hierarchy_t *ctn_build_find_same(const ctn_hierarchy_build_t *build)
@@ -340,7 +339,7 @@ static void finish(ctn_op_t *op)
     hierarchy->status = ended_together ? build->status : op->status;
     if (!ended_together && op->status == CATENA_ERR_NO_MEMORY) {
         /* Other members wait for this one. */
-        (void)ctn_exec_abort(op->exec, op->status);
+        (void)ctn_op_give_up(op, op->status);
     }
     if (build->module != NULL) { /* no other rank uses it before the report */
         build->module->bcol->destroy(build->module);

@@ -368,7 +368,7 @@ catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
     ctn_hierarchies_t *all = hierarchies_of(group);
     ctn_coll_t of = ctn_collective_named(collective, strlen(collective));
     if (all == NULL) {
-        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
     }
     if (of == CTN_COLL_COUNT) {
         ctn_error(group->exec->log, "'%s' has no hierarchy", collective);
@@ -381,7 +381,7 @@ catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
             status = request_hierarchy(all, text, true, NULL, &all->of[of]);
         }
         if (status != CATENA_OK) {
-            return ctn_exec_or_abort(group->exec, status);
+            return ctn_group_result(group, status);
         }
     }
     *hierarchy = all->of[of];
@@ -394,7 +394,7 @@ catena_status_t ctn_hierarchy_flat(catena_group_t *group,
 {
     ctn_hierarchies_t *all = hierarchies_of(group);
     if (all == NULL) {
-        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
     }
     if (all->flat == NULL) {
         /* A hidden duplicate requests it when another hierarchy is built, for
@@ -403,7 +403,7 @@ catena_status_t ctn_hierarchy_flat(catena_group_t *group,
         catena_status_t status = request_hierarchy(
             all, flat_text, !group->hidden, after, &all->flat);
         if (status != CATENA_OK) {
-            return ctn_exec_or_abort(group->exec, status);
+            return ctn_group_result(group, status);
         }
     }
     *hierarchy = all->flat;

@@ -199,7 +199,7 @@ static void lay_out(ctn_ml_t *ml, const ctn_chunk_t *chunk,
     cover->bytes = bytes;
     cover->memory = memory;
     if (ctn_route_layout(ml, &it->route) != CATENA_OK) {
-        ctn_ml_abort(ml);
+        ctn_ml_give_up(ml);
     }
 }
 
@@ -224,7 +224,7 @@ static void end(ctn_ml_t *ml, ctn_chunk_t *chunk)
         copy_row(ml, chunk, own_row(it), false);
     }
     if (ml->mismatch && ml->chunks > 1) {
-        (void)ctn_exec_abort(ml->exec, ml->status);
+        (void)ctn_group_give_up(ml->call.group, ml->status);
     }
 }
 

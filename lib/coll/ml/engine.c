@@ -171,10 +171,12 @@ static void add_tasks(ctn_ml_t *ml, ctn_chunk_t *chunk)
 
 /* ---- tasks ---- */
 
-void ctn_ml_abort(ctn_ml_t *ml)
+void ctn_ml_give_up(ctn_ml_t *ml)
 {
-    catena_status_t status = ctn_exec_abort(ml->exec, CATENA_ERR_NO_MEMORY);
+    catena_status_t status =
+        ctn_group_give_up(ml->call.group, CATENA_ERR_NO_MEMORY);
     ml->status = ml->status == CATENA_OK ? status : ml->status;
+    ml->given_up = true;
 }
 
 /** Whether a chunk may run tasks: chunks begin in their order. */
@@ -228,7 +230,7 @@ static void start_tasks(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned end)
         }
         task->op = ctn_basic_make(task->module, task->kind, &task->basic);
         if (task->op == NULL) {
-            ctn_ml_abort(ml);
+            ctn_ml_give_up(ml);
         } else if (chunk->at + 1 == chunk->started && may_begin(ml, chunk)) {
             begin_task(ml, chunk, task); /* so it is never held */
             ctn_op_start(task->op);
@@ -253,14 +255,16 @@ static void end_task(ctn_ml_t *ml, ctn_task_t *task)
 
 /** Run the started tasks of a chunk as far as possible. After an error of one
  * task the others still run, since other members wait for them, unless the
- * context has ended. @return whether anything was done */
+ * context has ended, or this rank has given up. @return whether anything was
+ * done */
 static bool advance(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     bool moved = false;
     if (!may_begin(ml, chunk)) {
         return false;
     }
-    while (chunk->at < chunk->started && ml->exec->status == CATENA_OK) {
+    while (chunk->at < chunk->started && ml->exec->status == CATENA_OK &&
+           !ml->given_up) {
         ctn_task_t *task = &chunk->task[chunk->at];
         if (!chunk->running) {
             begin_task(ml, chunk, task);
@@ -338,7 +342,7 @@ static bool start_chunks(ctn_ml_t *ml)
     while (ml->composed < ml->chunks &&
            ml->composed - ml->completed < CTN_CHUNKS) {
         if (!compose(ml)) {
-            ctn_ml_abort(ml);
+            ctn_ml_give_up(ml);
             return true;
         }
         ctn_chunk_t *chunk = chunk_of(ml, ml->composed - 1);
@@ -474,7 +478,7 @@ static ctn_step_t plan(ctn_op_t *op)
         return refuse(op, status);
     }
     if (status != CATENA_OK) {
-        ctn_ml_abort(ml);
+        ctn_ml_give_up(ml);
         return ctn_op_fail(op, status);
     }
     ml->packed_at = ml->scratch_bytes;
@@ -506,6 +510,9 @@ static ctn_step_t run(ctn_op_t *op)
             ml->completed++;
             moved = true;
         }
+    }
+    if (ml->given_up) {
+        return ctn_op_fail(op, ml->status);
     }
     if (ml->completed == ml->chunks && ml->ticket_passed) {
         return ml->status == CATENA_OK ? CTN_STEP_NEXT

@@ -162,7 +162,7 @@ void ctn_ml_follow_settings(catena_group_t *group)
     group_state_t *kept = group_state_of(group);
     const ctn_duplicates_t *requests = ((ctn_hidden_t *)group)->requests;
     if (kept == NULL) {
-        (void)ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+        (void)ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
     } else if (kept->changes != requests->changes) {
         kept->changes = requests->changes;
         ctn_hierarchy_forget(group);
@@ -189,7 +189,7 @@ catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
 {
     group_state_t *kept = group_state_of(group);
     if (kept == NULL) {
-        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
     }
     *config = &kept->config[of];
     return (*config)->hierarchy != NULL ? CATENA_OK

@@ -161,6 +161,7 @@ struct ctn_ml {
                                served */
     catena_status_t status; /* first error of a task */
     bool mismatch;          /* this rank's data are invalid from now on */
+    bool given_up;          /* by ctn_ml_give_up: no further task runs */
     ctn_chunk_t *chunk[CTN_CHUNKS]; /* chunk s is chunk[s % CTN_CHUNKS] */
     const ctn_algorithm_t *single_algorithm; /* that runs `single`; NULL: not
                                                 set up */
@@ -307,9 +308,9 @@ void *ctn_ml_keep(ctn_ml_t *ml, size_t bytes);
 /** The same in the shared heap, for data that other ranks may read. */
 void *ctn_ml_scratch(ctn_ml_t *ml, size_t bytes);
 
-/** Abort: this rank has no memory and cannot do its part, so other ranks would
- * wait for ever. */
-void ctn_ml_abort(ctn_ml_t *ml);
+/** This rank has no memory and cannot do its part, so other ranks would wait
+ * for ever: see ctn_group_give_up. */
+void ctn_ml_give_up(ctn_ml_t *ml);
 
 /** This rank's subgroup on a level. */
 static inline const ctn_sbgp_t *ctn_ml_sbgp(const ctn_ml_t *ml, unsigned level)

@@ -195,7 +195,7 @@ static void lengths_arrived(ctn_ml_t *ml, ctn_chunk_t *chunk)
         copy_data(ml);
     } else {
         ml->status = status;
-        ctn_ml_abort(ml); /* so no further task runs */
+        ctn_ml_give_up(ml); /* so no further task runs */
     }
 }
 

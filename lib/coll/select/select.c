@@ -223,15 +223,7 @@ static catena_status_t lack_memory(catena_group_t *group, const char *name)
         : failure != NULL ? ", which other ranks may have, so the group fails"
                           : ", which other ranks may have, so all operations "
                             "end");
-    if (alone) {
-        return status;
-    }
-    if (failure == NULL) {
-        return ctn_exec_abort(group->exec, CATENA_ERR_ENDED);
-    }
-    failure->fail(failure, CATENA_ERR_REVOKED);
-    ctn_exec_wake(group->exec);
-    return ctn_exec_result(group->exec, status);
+    return ctn_group_give_up(group, status);
 }
 
 catena_status_t catena_group_set(catena_group_t *group, const char *name,

@@ -59,7 +59,7 @@ run_usual(const ctn_neighbor_collective_t *collective,
     }
     ctn_op_t *op = make(&x, mode);
     if (op == NULL) {
-        return ctn_exec_abort(neighborhood->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(neighborhood->group, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_BLOCKING) {
         return run_blocking(op, args);

@@ -402,7 +402,7 @@ void ctn_exchange_finish(ctn_op_t *op)
     }
     drop_kept(op, execution);
     if (op->status == CATENA_ERR_NO_MEMORY) { /* else neighbors deadlock */
-        (void)ctn_exec_abort(op->exec, op->status);
+        (void)ctn_op_give_up(op, op->status);
     }
     if (ctn_link_zeroes(op->seq)) {
         zero_words(x->neighborhood, op->seq);

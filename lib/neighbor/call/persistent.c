@@ -291,7 +291,8 @@ static void close_links(own_links_t *own)
     ctn_op_t *op = create_handshake(&closing, own, &own->neighborhood,
                                     &own->schedule, CTN_LINK_CLOSED);
     if (op == NULL) {
-        (void)ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
+        (void)ctn_exec_give_up(exec, own->neighborhood.sequence.failure,
+                               CATENA_ERR_NO_MEMORY);
         return;
     }
     ctn_op_start_background(op, true);
@@ -300,7 +301,7 @@ static void close_links(own_links_t *own)
 /* ---- connecting ---- */
 
 /** Prepares the request, and lets its first start begin. Other ranks depend on
- * that start: a failure aborts all operations. */
+ * that start. */
 static void finish(ctn_op_t *op)
 {
     handshake_t *handshake = ctn_op_state(op);
@@ -318,7 +319,7 @@ static void finish(ctn_op_t *op)
         }
     }
     if (status != CATENA_OK) {
-        (void)ctn_exec_abort(op->exec, status);
+        (void)ctn_op_give_up(op, status);
     }
     ctn_sequence_open(&own->neighborhood.sequence, CTN_LINK_FLIGHT);
     if (request == NULL) { /* it was freed meanwhile */
@@ -389,7 +390,7 @@ catena_status_t ctn_neighbor_own_links(ctn_op_t *op)
     ctn_exchange_t *x = ctn_op_state(op);
     own_links_t *own = ctn_lines_alloc(sizeof(*own));
     if (own == NULL) {
-        return ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
+        return CATENA_ERR_NO_MEMORY;
     }
     own->of = x->neighborhood;
     own->request = op;
@@ -403,7 +404,7 @@ catena_status_t ctn_neighbor_own_links(ctn_op_t *op)
     if (!copy_links(own) || !take_memory(own) || !make_hello(own) ||
         !connect(own)) {
         release(own);
-        return ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
+        return CATENA_ERR_NO_MEMORY;
     }
     op->owned = own;
     op->dispose = dispose;

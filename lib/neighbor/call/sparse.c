@@ -18,6 +18,7 @@
 #include "core/entry.h"
 #include "core/refuse.h"
 #include "group/check.h"
+#include "group/recovery.h"
 #include "neighbor/create/sparse_exchange.h"
 
 /** Blocks up to this length are forwarded with their records. Longer ones are
@@ -366,7 +367,7 @@ static catena_status_t get_all(const sparse_call_t *call,
             (get_blocks_t){call, sorted->item, result, pending};
         op->failure = call->group->sequence.failure;
     }
-    return ctn_op_run(exec, op);
+    return ctn_group_run(call->group, op);
 }
 
 /** Set the arrays of the result, and copy the short blocks. */
@@ -412,7 +413,7 @@ static catena_status_t receive(sparse_call_t *call, catena_received_t **made)
         ctn_vector_drop(&none);
         return status;
     }
-    return ctn_exec_or_abort(call->group->exec, status);
+    return ctn_group_result(call->group, status);
 }
 
 /* ---- the call ---- */
@@ -434,8 +435,10 @@ static catena_status_t exchange(sparse_call_t *call, catena_status_t status,
         status = receive(call, &made);
     }
     ctn_vector_drop(&call->records);
-    /* After another error, targets may still get the blocks. */
-    if (status == CATENA_OK || ctn_status_of_call(status)) {
+    /* After another error, or if the group has failed, targets may still get
+     * the blocks. */
+    if (status == CATENA_OK || (ctn_status_of_call(status) &&
+                                ctn_group_status(call->group) == CATENA_OK)) {
         ctn_scratch_free(call->group->exec, call->longs, call->long_bytes);
     }
     if (status == CATENA_OK) {

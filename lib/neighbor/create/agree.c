@@ -49,8 +49,8 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
     if (max_count > 0) {
         memcpy(word + 1 + count, maxima, max_count * sizeof(*word));
     }
-    catena_status_t ran = ctn_op_run_or_abort(
-        group->exec,
+    catena_status_t ran = ctn_group_run(
+        group,
         ctn_chain_allreduce(group->exec, &group->chain,
                             (ctn_operator_t){combine, &shape}, word,
                             (1 + count + max_count) * sizeof(*word), word));

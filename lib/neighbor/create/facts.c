@@ -12,8 +12,8 @@
 /** A barrier builds the topology. The lowest rank on a node names it. */
 catena_status_t ctn_neighbor_nodes(catena_group_t *group, ctn_nodes_t *nodes)
 {
-    catena_status_t status =
-        ctn_op_run_or_abort(group->exec, ctn_barrier_create(group));
+    catena_status_t status = ctn_group_result(
+        group, ctn_group_run(group, ctn_barrier_create(group)));
     if (status == CATENA_OK) {
         const ctn_topo_t *topo = ctn_topo_of(group);
         *nodes = (ctn_nodes_t){.own = ctn_topo_local(topo, 0)->rank,

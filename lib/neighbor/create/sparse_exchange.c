@@ -229,7 +229,7 @@ static ctn_step_t end_with_status(ctn_op_t *op)
 {
     sparse_exchange_t *exchange = ctn_op_state(op);
     if (exchange->exhausted && exchange->flag != NULL) {
-        ctn_op_lacks_memory(op);
+        (void)ctn_op_give_up(op, CATENA_ERR_NO_MEMORY);
     }
     op->clean = true;
     return exchange->status == CATENA_OK ? CTN_STEP_NEXT
@@ -316,8 +316,7 @@ catena_status_t ctn_sparse_exchange(catena_group_t *group,
     set_origin(records, group->chain.place.rank, bytes, status);
     ctn_op_t *op =
         create(group, &group->chain.sequence, status, records, bytes);
-    catena_status_t ran = op != NULL ? ctn_op_run(group->exec, op)
-                                     : ctn_op_run_or_abort(group->exec, NULL);
+    catena_status_t ran = ctn_group_run(group, op);
     status = status == CATENA_OK ? ran : status;
     if (status == CATENA_OK) {
         put_in_order(group->exec, records, bytes);
@@ -339,7 +338,7 @@ catena_status_t ctn_sparse_exchange_long(catena_group_t *group,
                     sizeof(ctn_long_record_t));
     }
     if (op == NULL) {
-        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
     }
     sparse_exchange_t *exchange = ctn_op_state(op);
     exchange->flag = flag;

@@ -150,10 +150,10 @@ static catena_status_t create(const char *function, catena_group_t *group,
     status = ctn_neighbor_agree_same(
         function, own, status, 1, &(const uint64_t){(uint64_t)size},
         &(const char *const){"the number of ranks in the grid"});
-    if (status != CATENA_OK) {
+    if (status != CATENA_OK) { /* another rank may have failed `own` later */
         free(grid);
         (void)catena_group_free(&own);
-        return status;
+        return hand_out(group, status, NULL, out);
     }
     status = first_ranks(own, size, &own);
     catena_neighborhood_t *made = NULL;

@@ -129,13 +129,13 @@ static void hand_over(ctn_op_t *op)
     }
 }
 
-/** Let operations of the hidden duplicate begin. If the split has failed, end
- * the context: the request exists already and can no longer fail alone. */
+/** Let operations of the hidden duplicate begin. If the split has failed, the
+ * request exists already and can no longer fail alone. */
 static void finish_hidden(ctn_op_t *op)
 {
     ctn_split_call_t *split = ctn_op_state(op);
     if (op->status != CATENA_OK) {
-        (void)ctn_exec_abort(op->exec, op->status);
+        (void)ctn_op_give_up(op, op->status);
     }
     split->made = NULL;
     ctn_sequence_open(&split->hidden->group.sequence, CTN_FLIGHT);
@@ -160,7 +160,7 @@ void ctn_split_finish(ctn_op_t *op)
         hand_over(op);
     } else if (op->status == CATENA_ERR_NO_MEMORY) {
         /* other members wait for this one */
-        (void)ctn_exec_abort(op->exec, op->status);
+        (void)ctn_op_give_up(op, op->status);
     }
     ctn_scratch_free(op->exec, split->record_bytes > 0 ? split->record : NULL,
                      split->record_bytes);
@@ -368,7 +368,7 @@ static catena_status_t start(ctn_call_code_t code, const char *function,
     ctn_op_t *op = create(group, &by, &choice);
     if (op == NULL) { /* fails on all ranks, wherever it happens */
         ctn_call_returns(group->exec, call, CTN_RECORD_OVER, NULL);
-        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
     }
     ctn_split_call_t *state = ctn_op_state(op);
     state->out = out;
@@ -415,7 +415,7 @@ catena_status_t ctn_hidden_make(catena_group_t *group,
         if (op != NULL) {
             ctn_op_release(op);
         }
-        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
     }
     ctn_split_call_t *split = ctn_op_state(op);
     split->hidden = *out;

@@ -198,7 +198,7 @@ static void finish(ctn_op_t *op)
     }
     /* Other members wait for this one, and may still put into its block, which
      * is kept until the heap is destroyed. */
-    op->status = ctn_exec_abort(op->exec, op->status);
+    op->status = ctn_op_give_up(op, op->status);
     if (listed->made != NULL) {
         listed->made->stays = true;
         ctn_recovery_give_up(listed->made);
@@ -295,7 +295,7 @@ static catena_status_t run(catena_group_t *parent, const listed_t *arguments)
     ctn_op_t *op = ctn_op_create(parent->exec, &listed_algorithm, NULL);
     if (op == NULL) {
         free(arguments->world);
-        return ctn_exec_abort(parent->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(parent, CATENA_ERR_NO_MEMORY);
     }
     op->failure = ctn_group_failure(parent); /* it has all members */
     *(listed_t *)ctn_op_state(op) = *arguments;
@@ -313,11 +313,10 @@ catena_status_t catena_group_create(catena_group_t *parent, size_t count,
     if (status != CATENA_OK) {
         return status;
     }
-    ctn_exec_t *exec = parent->exec;
     size_t own = own_place(parent, count, ranks);
     status = check_list(parent, count, ranks);
     if (status == CATENA_ERR_NO_MEMORY && own < count) {
-        return ctn_exec_abort(exec, status); /* the other ranks wait for it */
+        return ctn_group_give_up(parent, status); /* the others wait for it */
     }
     if (status != CATENA_OK) {
         return status;
@@ -328,7 +327,7 @@ catena_status_t catena_group_create(catena_group_t *parent, size_t count,
     }
     int *world = translate(parent, count, ranks);
     if (world == NULL) {
-        return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
+        return ctn_group_give_up(parent, CATENA_ERR_NO_MEMORY);
     }
     /* Not a call of all of the parent's ranks. */
     uint64_t digest = digest_of(world, (uint32_t)count, 0);

@@ -1,9 +1,12 @@
 /* Each allocation of a collective fails once, on one rank. The call succeeds
  * all the same, or fails on the ranks that it concerns and the next call works,
- * or ends the context on all ranks. No rank deadlocks, and the reason is
- * logged. */
+ * or ends the context on all ranks. Where failures are returned, no context
+ * ends: the group fails instead, and ranks make a new one. No rank deadlocks,
+ * and the reason is logged. */
 
 #include <string.h>
+
+#include <catena/neighbor.h>
 
 #include "unit/capture.h"
 #include "unit/job.h"
@@ -54,9 +57,11 @@ bool refusal_applies(void)
 
 static unsigned kind;
 static int nodes;
+static bool returns; /* CATENA_FAILURES=return */
 static uint64_t seed;
 static catena_status_t found[RANKS]; /* of the call */
 static catena_status_t later[RANKS]; /* of a barrier after it */
+static int revoked;                  /* times that a rank found this */
 static int mistakes;                 /* wrong data where the call succeeded */
 
 /** Run the call to its end; a persistent one is started once. */
@@ -70,6 +75,26 @@ static catena_status_t run_call(const oracle_t *oracle, oracle_call_t *call)
         if (status == CATENA_OK) {
             status = catena_request_wait(&call->request);
         }
+    }
+    return status;
+}
+
+/** The status of a call after the one that was refused memory. If the group has
+ * failed, its ranks go on in a new one. */
+static catena_status_t go_on(job_t *job)
+{
+    catena_group_t *world = job->context->world;
+    catena_group_t *fresh = NULL;
+    catena_status_t status = catena_barrier(world);
+    if (returns && status != CATENA_OK) {
+        revoked++;
+        JOB_CHECK(job, status == CATENA_ERR_REVOKED);
+        JOB_CHECK(job, strstr(catena_last_error(), "group") != NULL);
+        JOB_CHECK(job, catena_group_shrink(world, &fresh) == CATENA_OK);
+        status = fresh != NULL ? catena_barrier(fresh) : CATENA_ERR_ENDED;
+        JOB_CHECK(job,
+                  fresh == NULL || (catena_group_size(fresh) == RANKS &&
+                                    catena_group_free(&fresh) == CATENA_OK));
     }
     return status;
 }
@@ -100,9 +125,9 @@ static void body(job_t *job)
     }
     if (found[job->rank] == CATENA_OK) {
         oracle_call_check(&oracle, &call, "");
-        mistakes += job->errors;
     }
-    later[job->rank] = catena_barrier(world);
+    later[job->rank] = go_on(job);
+    mistakes += job->errors;
     if (call.request != NULL) {
         (void)catena_request_free(&call.request);
     }
@@ -148,6 +173,73 @@ static void reproducible_body(job_t *job)
         later[job->rank] = add_ones(job);
     }
     mistakes += job->errors;
+}
+
+/* ---- neighborhood collectives ---- */
+
+static unsigned mode; /* 0: blocking, 1: nonblocking, 2: persistent */
+
+/** Exchange a block with the next ranks of a ring. */
+static catena_status_t exchange(catena_neighborhood_t *ring, size_t count,
+                                uint64_t *out, uint64_t *in,
+                                catena_request_t **request)
+{
+    catena_status_t status =
+        mode == 0 ? catena_neighbor_alltoall(out, count, CATENA_UINT64, in,
+                                             count, CATENA_UINT64, ring)
+        : mode == 1
+            ? catena_ineighbor_alltoall(out, count, CATENA_UINT64, in, count,
+                                        CATENA_UINT64, ring, request)
+            : catena_neighbor_alltoall_init(out, count, CATENA_UINT64, in,
+                                            count, CATENA_UINT64, ring,
+                                            request);
+    if (status == CATENA_OK && mode == 2) {
+        status = catena_request_start(*request);
+    }
+    return status == CATENA_OK && mode > 0 ? catena_request_wait(request)
+                                           : status;
+}
+
+enum { LONG_BLOCK = 4096 };
+
+static void neighbors_body(job_t *job)
+{
+    static uint64_t blocks[RANKS][2][2 * LONG_BLOCK];
+    static const int dims[] = {RANKS};
+    static const int periods[] = {1};
+    bool refused = job->rank == REFUSED_ON;
+    size_t count = seed % 2 != 0 ? 1 : LONG_BLOCK;
+    uint64_t *out = blocks[job->rank][0];
+    uint64_t *in = blocks[job->rank][1];
+    catena_neighborhood_t *ring = NULL;
+    catena_request_t *request = NULL;
+    JOB_CHECK(job, catena_cart_create(job->context->world, 1, dims, periods, 0,
+                                      NULL, &ring) == CATENA_OK);
+    JOB_CHECK(job, catena_barrier(job->context->world) == CATENA_OK);
+    for (size_t i = 0; i < 2 * count; i++) {
+        out[i] = 2 * job->rank + i / count;
+        in[i] = 0;
+    }
+    if (refused) {
+        victim = job->context->sim;
+        refusal.armed = true;
+    }
+    found[job->rank] = exchange(ring, count, out, in, &request);
+    if (refused) {
+        refusal.armed = false;
+    }
+    for (size_t i = 0; found[job->rank] == CATENA_OK && i < 2 * count; i++) {
+        uint64_t left = (job->rank + RANKS - 1) % RANKS;
+        uint64_t right = (job->rank + 1) % RANKS;
+        JOB_CHECK(job, in[i] == (i < count ? 2 * left + 1 : 2 * right));
+    }
+    later[job->rank] = go_on(job);
+    mistakes += job->errors;
+    if (request != NULL) {
+        (void)catena_request_free(&request);
+    }
+    (void)catena_neighborhood_free(&ring);
+    victim = refused ? NULL : victim;
 }
 
 /* ---- the end of a job ---- */
@@ -199,19 +291,39 @@ static bool ended(catena_status_t status)
     return status <= CATENA_ERR_PEER;
 }
 
+/** @return the number of ranks that have failed; -1: the job could not run */
+static int simulate(job_body_t run_on_rank)
+{
+    static const char *const settings[] = {"HEAP_SIZE=1g", "FAILURES=return",
+                                           NULL};
+    static const int node_of[RANKS] = {0, 1, 0};
+    catena_sim_params_t params = {.size = sizeof(params),
+                                  .node_of = node_of,
+                                  .machine = "hpc-b",
+                                  .settings = settings,
+                                  .ranks = RANKS,
+                                  .nodes = nodes,
+                                  .seed = seed,
+                                  .jitter = 0.5,
+                                  .stack_bytes = JOB_STACK_BYTES};
+    return returns ? job_simulate_on(&params, run_on_rank)
+                   : job_simulate_nodes(RANKS, nodes, seed, run_on_rank);
+}
+
 /** @return whether the call failed on all ranks, and the later one did not */
 static bool run(job_body_t run_on_rank, unsigned long which)
 {
     capture_t capture;
-    const char *name =
-        run_on_rank == body ? oracle_kind_name(kind) : "reproducible";
+    const char *name = run_on_rank == body             ? oracle_kind_name(kind)
+                       : run_on_rank == neighbors_body ? "neighbor_alltoall"
+                                                       : "reproducible";
     refusal.which = which;
     refusal.taken = 0;
     refusal.armed = false;
     victim = NULL;
     mistakes = 0;
     capture_start(&capture);
-    int failed = job_simulate_nodes(RANKS, nodes, seed, run_on_rank);
+    int failed = simulate(run_on_rank);
     capture_stop(&capture);
     bool any = false;
     bool all = true;
@@ -227,6 +339,7 @@ static bool run(job_body_t run_on_rank, unsigned long which)
     for (int rank = 0; rank < RANKS; rank++) {
         ck_assert_msg(ended(later[rank]) == ended(later[0]) &&
                           (!ended(found[rank]) || ended(later[0])) &&
+                          !(returns && ended(later[0])) &&
                           (ended(later[0]) || later[rank] == CATENA_OK),
                       "%s, %d nodes, seed %llu, %lu refused: rank %d: %s, then "
                       "%s; rank 0: %s, then %s: %s",
@@ -245,18 +358,22 @@ static bool run(job_body_t run_on_rank, unsigned long which)
 START_TEST(calls)
 {
     kind = (unsigned)_i % ORACLE_KINDS;
-    for (nodes = 1; nodes <= RANKS; nodes++) {
+    returns = _i >= ORACLE_KINDS;
+    revoked = 0;
+    for (nodes = 1 + returns; nodes <= RANKS - returns; nodes++) {
         for (seed = 1; seed <= SEEDS; seed += (uint64_t)unit_step(2)) {
-            seed += (uint64_t)_i * 100;
+            seed += (uint64_t)_i * 101;
             (void)run(body, 0);
             unsigned long most = refusal.taken;
             for (unsigned long k = 1; k <= most;
                  k += (unsigned long)unit_step(3)) {
                 (void)run(body, k);
             }
-            seed -= (uint64_t)_i * 100;
+            seed -= (uint64_t)_i * 101;
         }
     }
+    ck_assert(!returns || unit_step(2) > 1 || kind == ORACLE_BARRIER ||
+              revoked > 0);
 }
 END_TEST
 
@@ -275,10 +392,27 @@ START_TEST(reproducible)
 }
 END_TEST
 
+START_TEST(neighbors)
+{
+    mode = (unsigned)_i % 3;
+    returns = _i >= 3;
+    for (nodes = 1 + returns; nodes <= RANKS - returns; nodes++) {
+        for (seed = 1; seed <= SEEDS; seed++) {
+            (void)run(neighbors_body, 0);
+            unsigned long most = refusal.taken;
+            for (unsigned long k = 1; k <= most; k++) {
+                (void)run(neighbors_body, k);
+            }
+        }
+    }
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
+    tcase_add_loop_test(tcase, neighbors, 0, 6);
     tcase_add_loop_test(tcase, reproducible, 0, RANKS);
-    tcase_add_loop_test(tcase, calls, 0, ORACLE_KINDS);
+    tcase_add_loop_test(tcase, calls, 0, 2 * ORACLE_KINDS);
     tcase_add_loop_test(tcase, finalizing, 0, RANKS);
 }
 

@@ -332,9 +332,7 @@ ctn_step_t ctn_leader_layout_need(ctn_op_t *op, ctn_topo_t *topo,
     if (layout ==
         NULL) { /* other members wait for this one, if there are any */
         return ctn_op_fail(
-            op, topo->group->chain.place.size == 1
-                    ? CATENA_ERR_NO_MEMORY
-                    : ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+            op, ctn_group_give_up(topo->group, CATENA_ERR_NO_MEMORY));
     }
     ctn_step_t step = ctn_op_need(op, &layout->state, layout, &build_algorithm);
     if (step == CTN_STEP_NEXT) {

@@ -197,13 +197,13 @@ static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
         }
         if (descriptor->bytes !=
             (a->call.vector ? 0 : a->call.receive->bytes)) {
-            (void)ctn_exec_abort(
-                op->exec,
-                ctn_posted_report_length(
-                    a->topo,
-                    ctn_topo_local_to_group(a->topo, a->descriptors_read),
-                    descriptor->bytes, a->call.receive->bytes));
-            return CTN_STEP_WAIT;
+            return ctn_op_fail(
+                op, ctn_op_give_up(
+                        op, ctn_posted_report_length(
+                                a->topo,
+                                ctn_topo_local_to_group(a->topo,
+                                                        a->descriptors_read),
+                                descriptor->bytes, a->call.receive->bytes)));
         }
         read_descriptor(a, a->descriptors_read, descriptor);
     }
@@ -291,7 +291,7 @@ CTN_COLD static void check_mismatch(ctn_op_t *op, ctn_leaders_t *a)
     a->peer_checks = op->exec->peer_checks;
     if (!a->local_done && has_mismatch(op, a) &&
         ctn_pairwise_awaits_remote(&a->local)) {
-        (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
+        op->status = ctn_op_give_up(op, CATENA_ERR_ARG);
     }
     ctn_aggregated_check_mismatch(op, a->topo, 0);
 }

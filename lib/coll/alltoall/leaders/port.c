@@ -220,7 +220,7 @@ CTN_COLD static void report_mismatch(ctn_op_t *op, const ctn_leaders_t *a,
                   &ctn_leaders_counter(op, a, port->leader, false)->mismatch,
                   ctn_flag64(op->seq));
     if (fragments_of(found->bytes) != fragments_of(in->of.bytes)) {
-        (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
+        op->status = ctn_op_give_up(op, CATENA_ERR_ARG);
     }
 }
 

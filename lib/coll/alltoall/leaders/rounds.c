@@ -163,7 +163,7 @@ ctn_step_t ctn_leader_rounds_begin(ctn_op_t *op, bool transposes)
     a->sent = a->all_sent = false;
     catena_status_t status = open_area(op, a, transposes);
     if (status != CATENA_OK) { /* the other members wait for this one */
-        return ctn_op_fail(op, ctn_exec_abort(op->exec, status));
+        return ctn_op_fail(op, ctn_op_give_up(op, status));
     }
     ctn_posted_publish(
         op, a->topo, a->call.send, a->call.receive, a->call.in_place,
@@ -208,12 +208,12 @@ ctn_step_t ctn_leader_rounds_await_started(ctn_op_t *op)
             return CTN_STEP_WAIT;
         }
         if (descriptor->bytes != a->bytes) {
-            (void)ctn_exec_abort(op->exec,
-                                 ctn_posted_report_length(
-                                     a->topo,
-                                     ctn_topo_local_to_group(a->topo, a->next),
-                                     descriptor->bytes, a->bytes));
-            return CTN_STEP_WAIT;
+            return ctn_op_fail(
+                op,
+                ctn_op_give_up(
+                    op, ctn_posted_report_length(
+                            a->topo, ctn_topo_local_to_group(a->topo, a->next),
+                            descriptor->bytes, a->bytes)));
         }
     }
     a->next = 0;
@@ -257,11 +257,11 @@ static ctn_step_t send_message(ctn_op_t *op, ctn_leader_rounds_t *a,
         return CTN_STEP_WAIT;
     }
     if (cts->bytes != a->bytes) {
-        (void)ctn_exec_abort(op->exec, ctn_message_report_length(
-                                           op->exec, "alltoall",
-                                           a->call.group->chain.place.rank,
-                                           to->rank, a->bytes, cts->bytes));
-        return CTN_STEP_WAIT;
+        return ctn_op_fail(
+            op, ctn_op_give_up(op, ctn_message_report_length(
+                                       op->exec, "alltoall",
+                                       a->call.group->chain.place.rank,
+                                       to->rank, a->bytes, cts->bytes)));
     }
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_op_connect(op, to->address.process, &endpoint);

@@ -240,7 +240,7 @@ static catena_status_t take_memory(ctn_op_t *op, p2p_alltoall_t *state)
     }
     state->held = ctn_scratch_alloc(op->exec, state->memory_bytes);
     if (state->held == NULL) {
-        return ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_op_give_up(op, CATENA_ERR_NO_MEMORY);
     }
     state->packed = state->held + held;
     if (copies) {

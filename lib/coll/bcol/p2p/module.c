@@ -150,10 +150,10 @@ static bool any_mismatches(const ctn_p2p_t *p2p, uint64_t seq,
 }
 
 /** A member sent its vector by another algorithm or in another number of
- * chunks: abort the job. */
-CTN_COLD static void abort_mismatch(const ctn_op_t *op, uint32_t member)
+ * chunks: give the operation up. */
+CTN_COLD static void give_up_mismatch(ctn_op_t *op, uint32_t member)
 {
-    const ctn_p2p_call_t *call = ctn_op_state((ctn_op_t *)(uintptr_t)op);
+    const ctn_p2p_call_t *call = ctn_op_state(op);
     const ctn_sbgp_t *sbgp = call->p2p->module.sbgp;
     ctn_error(op->exec->log,
               "%s: rank %u has %zu bytes of a vector of %u chunks, and "
@@ -164,7 +164,7 @@ CTN_COLD static void abort_mismatch(const ctn_op_t *op, uint32_t member)
               call->basic != NULL ? call->basic->bytes : 0,
               call->basic != NULL ? call->basic->chunks : 0,
               sbgp->member[member].rank);
-    (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
+    op->status = ctn_op_give_up(op, CATENA_ERR_ARG);
 }
 
 /** Send this member's signature to a member for which it has waited long. That
@@ -193,7 +193,7 @@ void ctn_p2p_look_for_mismatch(ctn_op_t *op, uint32_t member, unsigned slot)
         mismatched |= any_mismatches(call->p2p, op->seq, call->signature);
     }
     if (mismatched) {
-        abort_mismatch(op, member);
+        give_up_mismatch(op, member);
     } else if (peer_checks) {
         query(op, call, member);
     }
@@ -339,7 +339,8 @@ static void check_completed(ctn_watch_t *watch)
                       "which its own vector had another length; give the same "
                       "count on all ranks",
                       p2p->module.sbgp->member[p2p->me].rank);
-            (void)ctn_exec_abort(p2p->module.exec, CATENA_ERR_ARG);
+            (void)ctn_exec_give_up(p2p->module.exec, sequence->failure,
+                                   CATENA_ERR_ARG);
             return;
         }
     }

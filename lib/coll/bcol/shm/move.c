@@ -169,7 +169,8 @@ static bool place_block(shm_call_t *call)
     if (status == CATENA_OK) {
         shm_publish_placed(call, offer.bytes);
     } else {
-        (void)ctn_exec_abort(exec, status);
+        (void)ctn_exec_give_up(exec, call->shm->module.sequence->failure,
+                               status);
     }
     return true;
 }

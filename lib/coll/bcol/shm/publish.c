@@ -313,7 +313,8 @@ CTN_COLD static void refuse_vector(shm_call_t *call, uint32_t owner,
                   expected);
     }
     if (other_chunks) {
-        (void)ctn_exec_abort(module->exec, CATENA_ERR_ARG);
+        (void)ctn_exec_give_up(module->exec, module->sequence->failure,
+                               CATENA_ERR_ARG);
     }
 }
 
