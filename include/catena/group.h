@@ -156,8 +156,10 @@ CATENA_API catena_status_t catena_group_failed(catena_group_t *group,
  * whatever ranks die meanwhile (as MPIX_Comm_agree). Collective over the living
  * ranks of a group, which may have failed or been revoked; blocks.
  * @param[in,out] flags this rank's; the result
- * @return CATENA_OK, ERR_ARG (NULL), ERR_UNSUPPORTED (CATENA_FAILURES is not
- *         return; logged), or the error that ended the context */
+ * @return CATENA_OK, ERR_ARG (NULL; with CATENA_CHECK=on, and if the group has
+ *         not failed, other ranks call something else), ERR_UNSUPPORTED
+ *         (CATENA_FAILURES is not return; logged), or the error that ended the
+ *         context */
 CATENA_API catena_status_t catena_group_agree(catena_group_t *group,
                                               uint64_t *flags);
 
@@ -168,10 +170,10 @@ CATENA_API catena_status_t catena_group_agree(catena_group_t *group,
  * its turn.
  * @param[out] out set only on CATENA_OK; free with catena_group_free
  * @return CATENA_OK, ERR_ARG (NULL; a rank calls catena_group_agree, or has no
- *         memory for a group; logged), ERR_NO_MEMORY (for the table of members;
- *         the new group fails on the other ranks), ERR_UNSUPPORTED
- * (CATENA_FAILURES is not return; logged), or the error that ended the context
- */
+ *         memory for a group; logged; with CATENA_CHECK=on as
+ *         catena_group_agree), ERR_NO_MEMORY (for the table of members; the new
+ *         group fails on the other ranks), ERR_UNSUPPORTED (CATENA_FAILURES is
+ *         not return; logged), or the error that ended the context */
 CATENA_API catena_status_t catena_group_shrink(catena_group_t *group,
                                                catena_group_t **out);
 /** @} */
@@ -389,11 +391,12 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  * set, alltoalls only if a hierarchy is: if it is set on some ranks only, the
  * ranks deadlock. A setting applies to operations started later; with
  * CATENA_CHECK=on this function waits until all ranks have made the calls that
- * this rank started before. Exceptions are persistent alltoalls, whether a
- * persistent barrier or alltoall is hierarchical, and whether a persistent
- * reduction is reproducible: there it applies to requests initialized later.
- * Groups made from this one (catena_group_dup, catena_group_split, ...) do not
- * take over its settings.
+ * this rank started before, and collectives fail with ERR_ARG on all ranks as
+ * long as the values that were set differ. Exceptions are persistent alltoalls,
+ * whether a persistent barrier or alltoall is hierarchical, and whether a
+ * persistent reduction is reproducible: there it applies to requests
+ * initialized later. Groups made from this one (catena_group_dup,
+ * catena_group_split, ...) do not take over its settings.
  * @param group whose setting it is
  * @param name  of the setting, as above
  * @param value as text, such as "4" or "auto"

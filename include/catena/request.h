@@ -19,7 +19,8 @@ extern "C" {
  * ranks of a group initialize the same ones, in the same order among their
  * calls on the group. Ranks may start and free them in any order; the n-th
  * start of a request matches the n-th start of the same request on the other
- * ranks, and never a call that is not persistent. */
+ * ranks, and never a call that is not persistent. So CATENA_CHECK=on compares
+ * their initializations, but not their starts. */
 typedef struct catena_request catena_request_t;
 
 /** @file

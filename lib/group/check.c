@@ -2,22 +2,32 @@
 
 #include "group/check.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hash.h"
 #include "core/refuse.h"
+#include "group/recovery.h"
 #include "group/scan.h"
 #include "type/op.h"
 
-enum { CALL_BYTES = 160 };
+enum { CALL_BYTES = 160, SETTINGS = 32 };
+
+/** A setting of the group. */
+typedef struct setting {
+    uint64_t name; /* a hash; 0: none */
+    uint32_t hash; /* of name and value; 0: the default */
+} setting_t;
 
 /** The checks of a group; attached to it by the first one. */
 typedef struct check {
     ctn_attachment_t attachment; /* first */
     catena_group_t *group;
-    ctn_sequence_t sequence; /* of the checks alone, one at a time */
+    ctn_sequence_t sequence;     /* of the checks alone, one at a time */
+    setting_t setting[SETTINGS]; /* set since the group exists */
 } check_t;
 
 /** What members that are adjacent in the chain call. */
@@ -43,7 +53,7 @@ static bool differ(const ctn_signature_t *a, const ctn_signature_t *b)
 {
     return a->bytes != b->bytes || a->root != b->root || a->flags != b->flags ||
            a->code != b->code || a->form != b->form || a->op != b->op ||
-           a->type != b->type;
+           a->type != b->type || a->settings != b->settings;
 }
 
 /** Combine the values of two adjacent parts of the chain. */
@@ -102,6 +112,9 @@ static const char *describe(const ctn_signature_t *call, char text[CALL_BYTES])
     if (call->flags != 0) {
         append(text, ", flags %#x", call->flags);
     }
+    if (call->settings != 0) {
+        append(text, ", settings of hash %x", call->settings);
+    }
     return text;
 }
 
@@ -109,11 +122,16 @@ static void report(const catena_group_t *group, const called_t *all)
 {
     char first[CALL_BYTES];
     char other[CALL_BYTES];
-    (void)ctn_refuse(ctn_group_log_once(group), CATENA_ERR_ARG, "CATENA_CHECK",
-                     "the calls of the ranks of a group do not match: %s; %s; "
-                     "expected the same call on all ranks",
-                     describe(&all->first, first),
-                     describe(&all->other, other));
+    ctn_signature_t same = all->other;
+    same.settings = all->first.settings;
+    bool in_settings = !differ(&all->first, &same);
+    (void)ctn_refuse(
+        ctn_group_log_once(group), CATENA_ERR_ARG, "CATENA_CHECK",
+        "the %s of the ranks of a group do not match: %s; %s; expected the "
+        "same %s on all ranks",
+        in_settings ? "settings (catena_group_set)" : "calls",
+        describe(&all->first, first), describe(&all->other, other),
+        in_settings ? "settings" : "call");
 }
 
 /* ---- the operation ---- */
@@ -153,6 +171,19 @@ static const ctn_algorithm_t algorithm = {
     .finish = compare,
 };
 
+/** The settings that a call compares. They do not matter to one that is no
+ * collective, nor to one that has returned. */
+static uint32_t settings_of(const check_t *check, const ctn_signature_t *call)
+{
+    uint32_t sum = 0;
+    if (call->code >= CTN_CODE_BARRIER && !has_returned(call)) {
+        for (size_t i = 0; i < SETTINGS; i++) {
+            sum += check->setting[i].hash;
+        }
+    }
+    return sum;
+}
+
 /** @param signature NULL: an epoch barrier, which compares nothing */
 static ctn_op_t *create(check_t *check, const ctn_signature_t *signature)
 {
@@ -164,6 +195,7 @@ static ctn_op_t *create(check_t *check, const ctn_signature_t *signature)
         if (signature != NULL) {
             it->own.first = *signature;
             it->own.first.member = group->chain.place.rank + 1;
+            it->own.first.settings = settings_of(check, signature);
         }
         ctn_scan_init(&it->scan, &group->chain.place, fold, &it->own, &it->left,
                       &it->right, sizeof(called_t));
@@ -240,6 +272,25 @@ catena_status_t ctn_check_call(catena_group_t *group,
         group, ctn_group_run(group, create_check(group, signature)));
 }
 
+catena_status_t ctn_check_recovery_call(catena_group_t *group,
+                                        ctn_call_code_t code, bool refused)
+{
+    const ctn_signature_t call = {.root = -1,
+                                  .code = (uint8_t)code,
+                                  .form = refused ? CTN_SIGNED_REFUSED : 0};
+    const ctn_recovery_t *recovery = group->recovery;
+    if (!ctn_group_checks(group) || recovery == NULL || recovery->size == 0 ||
+        ctn_group_status(group) != CATENA_OK) {
+        return CATENA_OK;
+    }
+    if (refused) {
+        ctn_check_start(group, &call, NULL, NULL);
+        return CATENA_OK;
+    }
+    catena_status_t status = ctn_check_call(group, &call);
+    return status == CATENA_ERR_ARG ? status : group->exec->status;
+}
+
 /** Start an operation whose check has succeeded; end it if the check has
  * failed. A detached operation is always started: others wait for its `finish`,
  * and where its check fails the context has ended, and so does the operation.
@@ -300,4 +351,23 @@ void ctn_check_wait(catena_group_t *group)
            group->exec->status == CATENA_OK) {
         ctn_exec_poll_or_idle(group->exec, &backoff);
     }
+}
+
+catena_status_t ctn_check_set(catena_group_t *group, const char *name,
+                              const char *value)
+{
+    check_t *check = check_of(group);
+    if (check == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    uint64_t hash = ctn_hash_add_text(1, name);
+    setting_t *setting = check->setting;
+    while (setting->name != 0 && setting->name != hash) {
+        setting++;
+        assert(setting < check->setting + SETTINGS);
+    }
+    setting->name = hash;
+    setting->hash =
+        value != NULL ? (uint32_t)ctn_hash_add_text(hash, value) : 0;
+    return CATENA_OK;
 }

@@ -21,14 +21,16 @@ enum {
 
 /** What all members have to call alike. */
 typedef struct ctn_signature {
-    uint64_t bytes;  /* of a block or vector, or a hash; 0: not compared */
-    uint32_t member; /* 1 + its rank, set by the check; 0: none */
-    int32_t root;    /* -1: there is none */
-    uint32_t flags;  /* of a split */
-    uint8_t code;    /* ctn_call_code_t */
-    uint8_t form;    /* mask of CTN_SIGNED_... */
-    uint8_t op;      /* of a reduction: ctn_reducer_op_code; 0: there is none */
-    uint8_t type;    /* of a reduction: ctn_reducer_type_code */
+    uint64_t bytes;    /* of a block or vector, or a hash; 0: not compared */
+    uint32_t member;   /* 1 + its rank, set by the check; 0: none */
+    uint32_t settings; /* of the group, set by the check: a hash of those that
+                          catena_group_set has set; 0: none, or not compared */
+    int32_t root;      /* -1: there is none */
+    uint32_t flags;    /* of a split */
+    uint8_t code;      /* ctn_call_code_t */
+    uint8_t form;      /* mask of CTN_SIGNED_... */
+    uint8_t op;   /* of a reduction: ctn_reducer_op_code; 0: there is none */
+    uint8_t type; /* of a reduction: ctn_reducer_type_code */
 } ctn_signature_t;
 
 /** Whether calls of a group are checked. */
@@ -50,9 +52,22 @@ catena_status_t ctn_check_call(catena_group_t *group,
 void ctn_check_start(catena_group_t *group, const ctn_signature_t *signature,
                      ctn_op_t *op, bool (*begin)(ctn_op_t *op));
 
+/** ctn_check_call for a call that also serves a group that has failed: then
+ * members may have died, so nothing is compared.
+ * @param refused this member has refused its arguments: it does not wait
+ * @return CATENA_OK, also if the group fails meanwhile; ERR_ARG, ERR_ENDED,
+ *         ERR_PEER */
+catena_status_t ctn_check_recovery_call(catena_group_t *group,
+                                        ctn_call_code_t code, bool refused);
+
 /** Wait until all operations of ctn_check_start are started: a new setting of
  * the group applies to later ones only. */
 void ctn_check_wait(catena_group_t *group);
+/** A setting of the group has been set: collectives compare it from now on.
+ * @param value NULL: as if it had never been set
+ * @return CATENA_OK, ERR_NO_MEMORY */
+catena_status_t ctn_check_set(catena_group_t *group, const char *name,
+                              const char *value);
 
 /** Start the operation of a call that does not block.
  * @param signature NULL: the call is not checked; else see ctn_check_start */

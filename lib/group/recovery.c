@@ -10,6 +10,7 @@
 #include "core/hash.h"
 #include "core/refuse.h"
 #include "group/chain_coll.h"
+#include "group/check.h"
 #include "group/world_ranks.h"
 
 /* ---- failure ---- */
@@ -490,6 +491,9 @@ catena_status_t catena_group_agree(catena_group_t *group, uint64_t *flags)
 {
     CTN_ENTRY;
     if (CTN_UNUSABLE(group, CTN_GROUP) || flags == NULL) {
+        if (!CTN_UNUSABLE(group, CTN_GROUP)) {
+            (void)ctn_check_recovery_call(group, CTN_CODE_GROUP_AGREE, true);
+        }
         return CTN_REFUSE_NULL(ctn_group_log(group), group, flags);
     }
     catena_status_t status = ctn_recovery_check(group, __func__);
@@ -498,6 +502,11 @@ catena_status_t catena_group_agree(catena_group_t *group, uint64_t *flags)
     }
     ctn_recorded_call_t *record =
         ctn_call_enters(group, CTN_CODE_GROUP_AGREE, -1);
+    status = ctn_check_recovery_call(group, CTN_CODE_GROUP_AGREE, false);
+    if (status != CATENA_OK) {
+        ctn_call_returns(group->exec, record, CTN_RECORD_OVER, NULL);
+        return status;
+    }
     uint64_t *result;
     status = ctn_agree(group->recovery, (ctn_vote_t){.flag = *flags}, &result);
     if (status == CATENA_OK) {

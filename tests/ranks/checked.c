@@ -34,6 +34,8 @@ typedef enum kind {
     ALLTOALLV,
     SPLIT,
     DUP,
+    AGREE, /* where failures are returned */
+    SHRINK,
     CREATE, /* a neighborhood */
     CREATE_GRAPH,
     CREATE_CART,
@@ -53,13 +55,23 @@ typedef struct what {
     catena_type_t type;
     catena_op_t op;
     bool refused; /* its arguments are invalid */
+    int set;      /* before it: index in settings + 1; 0: nothing */
 } what_t;
+
+/** Settings that some ranks have, and others have not. */
+static const char *const settings[][2] = {
+    {"hierarchy", "node:shm,network:p2p"}, {"barrier_algorithm", "tree"},
+    {"bcast_hierarchy", "network:p2p"},    {"reproducible", "on"},
+    {"alltoall_algorithm", "bruck"},       {"alltoall_radix", "3"},
+};
+enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
 
 /** A call in flight. */
 typedef struct flight {
     what_t right;
     what_t own; /* of this rank */
     bool differs;
+    int set; /* of the ranks that call something else */
     int scope;
     bool blocks;
     unsigned char *send, *recv; /* [ranks * MOST * 8] */
@@ -114,6 +126,18 @@ static bool always_blocks(kind_t kind)
     return kind >= DUP && kind < KINDS;
 }
 
+/** Whether it compares the settings. */
+static bool has_settings(kind_t kind)
+{
+    return kind < SPLIT;
+}
+
+static bool returns_failures(void)
+{
+    const char *failures = getenv("CATENA_FAILURES");
+    return failures != NULL && strcmp(failures, "return") == 0;
+}
+
 static int members_of(const checked_t *checked, int scope)
 {
     return catena_group_size(checked->group[scope == 1]);
@@ -124,10 +148,13 @@ static int members_of(const checked_t *checked, int scope)
 static what_t draw(checked_t *checked, int scope)
 {
     static const catena_op_t ops[] = {CATENA_SUM, CATENA_MAX, CATENA_BAND};
-    bool ring = scope == 2;
+    kind_t kind;
+    do {
+        kind = scope == 2 ? NEIGHBOR + below(checked, ALL_KINDS - NEIGHBOR)
+                          : below(checked, KINDS);
+    } while ((kind == AGREE || kind == SHRINK) && !returns_failures());
     what_t what = {
-        .kind = ring ? NEIGHBOR + below(checked, ALL_KINDS - NEIGHBOR)
-                     : below(checked, KINDS),
+        .kind = kind,
         .root = (int)below(checked, (uint64_t)members_of(checked, scope)),
         .count = 1 + below(checked, below(checked, 3) == 0 ? MOST - 1 : 8),
         .type = below(checked, 2) == 0 ? CATENA_INT32 : CATENA_UINT64,
@@ -135,12 +162,14 @@ static what_t draw(checked_t *checked, int scope)
     return what;
 }
 
-/** A call of a few ranks that differs from the right one in one thing. */
-static what_t alter(checked_t *checked, const what_t *right, int scope)
+/** A call of a few ranks that differs from the right one in one thing.
+ * @param alone nothing else is in flight that settings would apply to */
+static what_t alter(checked_t *checked, const what_t *right, int scope,
+                    bool alone)
 {
     what_t what = *right;
     for (;;) {
-        switch (below(checked, 6)) {
+        switch (below(checked, 7)) {
         case 0:
             what.kind = draw(checked, scope).kind;
             if (what.kind != right->kind) {
@@ -172,6 +201,12 @@ static what_t alter(checked_t *checked, const what_t *right, int scope)
                 return what;
             }
             break;
+        case 5:
+            if (has_settings(right->kind) && alone) {
+                what.set = 1 + (int)below(checked, SETTINGS);
+                return what;
+            }
+            break;
         default:
             if (moves(right->kind)) {
                 what.refused = true;
@@ -189,7 +224,8 @@ static void draw_call(checked_t *checked, flight_t *f, bool blocks)
     f->right = draw(checked, f->scope);
     f->blocks = blocks || always_blocks(f->right.kind);
     f->own = f->right;
-    what_t other = alter(checked, &f->right, f->scope);
+    what_t other = alter(checked, &f->right, f->scope, blocks);
+    f->set = f->differs ? other.set : 0;
     f->blocks |= always_blocks(other.kind);
     uint64_t odd = below(checked, members);
     uint64_t even = (odd + 1 + below(checked, members - 1)) % members;
@@ -271,6 +307,7 @@ static catena_status_t call(checked_t *checked, flight_t *f)
     int root = w->refused && has_root(w->kind) ? -1 : w->root;
     void *recv = w->refused ? NULL : f->recv;
     size_t n = w->count;
+    uint64_t flags = UINT64_MAX;
     switch (w->kind) {
     case BARRIER:
         return CALL(barrier, g);
@@ -295,6 +332,10 @@ static catena_status_t call(checked_t *checked, flight_t *f)
                    : catena_group_isplit_by(g, &split, &f->made, &f->request);
     case DUP:
         return catena_group_dup(g, &f->made);
+    case AGREE:
+        return catena_group_agree(g, &flags);
+    case SHRINK:
+        return catena_group_shrink(g, &f->made);
     case CREATE:
         return catena_neighborhood_create(g, 1, &next, NULL, 1, &next, NULL,
                                           NULL, &f->neighbors);
@@ -306,6 +347,15 @@ static catena_status_t call(checked_t *checked, flight_t *f)
     default:
         return f->scope == 2 ? call_neighbors(checked, f) : call_moving(f, g);
     }
+}
+
+/** Set one of `settings` on this rank. */
+static void set(checked_t *checked, const flight_t *f, int index,
+                const char *value)
+{
+    RANK_CHECK(checked->test,
+               catena_group_set(checked->group[f->scope == 1],
+                                settings[index - 1][0], value) == CATENA_OK);
 }
 
 /** Fill the buffers, and start or make the call. */
@@ -321,6 +371,9 @@ static void start(checked_t *checked, flight_t *f)
     f->request = NULL;
     f->made = NULL;
     f->neighbors = NULL;
+    if (f->own.set != 0) {
+        set(checked, f, f->own.set, settings[f->own.set - 1][1]);
+    }
     catena_status_t status = call(checked, f);
     bool fails = f->differs && (f->blocks || f->own.refused);
     RANK_CHECK(checked->test, status == (fails ? CATENA_ERR_ARG : CATENA_OK));
@@ -341,7 +394,8 @@ static void end(checked_t *checked, flight_t *f)
     }
     RANK_CHECK(test, f->differs ? f->made == NULL
                                 : (f->made != NULL) == (f->own.kind == SPLIT ||
-                                                        f->own.kind == DUP));
+                                                        f->own.kind == DUP ||
+                                                        f->own.kind == SHRINK));
     RANK_CHECK(test, (f->neighbors != NULL) ==
                          (!f->differs && f->own.kind >= CREATE &&
                           f->own.kind < KINDS));
@@ -349,6 +403,9 @@ static void end(checked_t *checked, flight_t *f)
         RANK_CHECK(test, catena_group_free(&f->made) == CATENA_OK);
     }
     RANK_CHECK(test, catena_neighborhood_free(&f->neighbors) == CATENA_OK);
+    if (f->set != 0) { /* on all ranks */
+        set(checked, f, f->set, "auto");
+    }
 }
 
 /** Calls of the groups still work. */
@@ -465,10 +522,92 @@ static void held(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
 }
 
-static const rank_case_t cases[] = {{"random calls", random_calls},
-                                    {"finalize", finalize},
-                                    {"calls that are held", held},
-                                    {NULL, NULL}};
+/** Each rank starts requests in its own order, also around other calls, as it
+ * may. */
+static void started(rank_test_t *test)
+{
+    catena_request_t *request[2] = {NULL, NULL};
+    int32_t one = 1, sum = 0;
+    size_t first = (size_t)test->place.rank % 2;
+    RANK_CHECK(test,
+               catena_barrier_init(test->world, &request[0]) == CATENA_OK);
+    RANK_CHECK(test,
+               catena_allreduce_init(&one, &sum, 1, CATENA_INT32, CATENA_SUM,
+                                     test->world, &request[1]) == CATENA_OK);
+    for (int i = 0; i < 20; i++) {
+        sum = 0;
+        RANK_CHECK(test, catena_request_start(request[first]) == CATENA_OK);
+        if (first == 0) {
+            RANK_CHECK(test, catena_request_start(request[1]) == CATENA_OK);
+        }
+        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+        if (first == 1) {
+            RANK_CHECK(test, catena_request_start(request[0]) == CATENA_OK);
+        }
+        RANK_CHECK(test, catena_request_waitall(2, request) == CATENA_OK);
+        RANK_CHECK(test, sum == test->place.ranks);
+    }
+    RANK_CHECK(test, catena_request_free(&request[0]) == CATENA_OK);
+    RANK_CHECK(test, catena_request_free(&request[1]) == CATENA_OK);
+}
+
+/** Settings are the same when a collective is called: the order of the calls
+ * that set them, and calls that change nothing, do not matter. */
+static void set_alike(rank_test_t *test)
+{
+    catena_group_t *group = NULL;
+    int odd = test->place.rank % 2;
+    const char *const name[] = {"alltoall_radix", "hierarchy"};
+    const char *const value[] = {"3", "network:p2p"};
+    RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+    for (int i = 0; i < 2; i++) {
+        RANK_CHECK(test, catena_group_set(group, name[i ^ odd],
+                                          value[i ^ odd]) == CATENA_OK);
+    }
+    if (odd) {
+        RANK_CHECK(test, catena_group_set(group, "alltoall_window", "auto") ==
+                             CATENA_OK);
+    }
+    RANK_CHECK(test, catena_barrier(group) == CATENA_OK);
+    RANK_CHECK(test, catena_barrier(group) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
+}
+
+/** The group fails while members compare their calls of catena_group_agree:
+ * they agree as without the comparison, and can shrink the group. */
+static void fails_meanwhile(rank_test_t *test)
+{
+    if (!returns_failures()) {
+        return;
+    }
+    for (int turn = 0; turn < 20; turn++) {
+        catena_group_t *group = NULL;
+        catena_group_t *made = NULL;
+        uint64_t flags = ~(UINT64_C(1) << test->place.rank % 64);
+        uint64_t all = UINT64_MAX << test->place.ranks;
+        RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+        if (test->place.rank == turn % test->place.ranks) {
+            RANK_CHECK(test, catena_group_revoke(group) == CATENA_OK);
+        }
+        if (turn % 2 == 0) {
+            RANK_CHECK(test, catena_group_agree(group, &flags) == CATENA_OK);
+            RANK_CHECK(test, flags == all);
+        }
+        RANK_CHECK(test, catena_group_shrink(group, &made) == CATENA_OK);
+        RANK_CHECK(test, catena_barrier(made) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(&made) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
+    }
+}
+
+static const rank_case_t cases[] = {
+    {"random calls", random_calls},
+    {"finalize", finalize},
+    {"calls that are held", held},
+    {"requests started in any order", started},
+    {"settings that are the same", set_alike},
+    {"a group that fails meanwhile", fails_meanwhile},
+    {NULL, NULL}};
 const rank_suite_t rank_suite_checked = {.name = "checked",
                                          .cases = cases,
                                          .ranks = 4,

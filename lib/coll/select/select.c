@@ -163,9 +163,10 @@ static catena_status_t set_number(catena_group_t *group,
     return CATENA_OK;
 }
 
-/** Apply a setting to a group. */
-static catena_status_t set(catena_group_t *group, const char *name,
-                           const char *value)
+/** Apply a setting to a group.
+ * @param[out] all all ranks have to set it, also to "auto", or none */
+static catena_status_t apply(catena_group_t *group, const char *name,
+                             const char *value, bool *all)
 {
     catena_status_t status;
     /* Persistent requests apply the new settings at their next start. */
@@ -180,6 +181,7 @@ static catena_status_t set(catena_group_t *group, const char *name,
     }
     selector->inline_bytes = 0;
     selector->by_levels = CTN_BY_LEVELS_UNKNOWN;
+    *all = true;
     if (ctn_hierarchy_set(group, name, value, &status)) {
         requests->changes++;
         ctn_ml_forget(group);
@@ -192,6 +194,7 @@ static catena_status_t set(catena_group_t *group, const char *name,
         }
         return status;
     }
+    *all = false;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         if (strcmp(name, numbers[i].name) == 0) {
             return set_number(group, selector, &numbers[i], value);
@@ -206,6 +209,21 @@ static catena_status_t set(catena_group_t *group, const char *name,
         "bcast, reduce, allreduce, gather, scatter, allgather, reduce_scatter, "
         "scan and alltoall",
         name);
+}
+
+/** The same. Where calls are compared, the setting is from now on. */
+static catena_status_t set(catena_group_t *group, const char *name,
+                           const char *value)
+{
+    bool all = false;
+    catena_status_t status = apply(group, name, value, &all);
+    if (status != CATENA_OK || !ctn_group_checks(group)) {
+        return status;
+    }
+    const char *compared = strcmp(name, "subgroup") == 0        ? ""
+                           : !all && strcmp(value, "auto") == 0 ? NULL
+                                                                : value;
+    return ctn_check_set(group, name, compared);
 }
 
 /** A rank without memory for a setting would start other operations than the
