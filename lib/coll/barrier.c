@@ -311,21 +311,6 @@ static bool run_inline(catena_group_t *group, catena_status_t *status)
     return true;
 }
 
-/** Run a barrier that cannot run inline; or decide how the barriers of a group
- * run, before its first one. */
-CTN_COLD static catena_status_t decide_or_run(catena_group_t *group)
-{
-    catena_status_t status;
-    if (group->barrier == CTN_BARRIER_UNKNOWN &&
-        !ctn_barrier_by_levels(group) && group->barrier == CTN_BARRIER_NODES &&
-        run_inline(group, &status)) {
-        return status;
-    }
-    return ctn_barrier_by_levels(group)
-               ? run_levels(group, CTN_BLOCKING, NULL)
-               : ctn_group_run(group, ctn_barrier_create(group));
-}
-
 /** What all ranks call; those of barriers by levels are checked with them. */
 static const ctn_signature_t calls = {.root = -1, .code = CTN_CODE_BARRIER};
 static const ctn_signature_t initializes = {
@@ -338,16 +323,19 @@ catena_status_t catena_barrier(catena_group_t *group)
     if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return ctn_refuse_handle(ctn_call_barrier.name, "group", group);
     }
+    if (group->barrier != CTN_BARRIER_NODES && ctn_barrier_by_levels(group)) {
+        return run_levels(group, CTN_BLOCKING, NULL);
+    }
     ctn_recorded_call_t *record = ctn_call_enters(group, CTN_CODE_BARRIER, -1);
-    if (ctn_group_checks(group) && !ctn_barrier_by_levels(group)) {
+    if (ctn_group_checks(group)) {
         status = ctn_check_call(group, &calls);
         if (status != CATENA_OK) {
             ctn_call_returns(group->exec, record, CTN_RECORD_OVER, NULL);
             return status;
         }
     }
-    if (group->barrier != CTN_BARRIER_NODES || !run_inline(group, &status)) {
-        status = decide_or_run(group);
+    if (!run_inline(group, &status)) {
+        status = ctn_group_run(group, ctn_barrier_create(group));
     }
     ctn_call_returns(group->exec, record, CTN_RECORD_OVER, NULL);
     return status;
@@ -371,20 +359,10 @@ static catena_status_t make_persistent(ctn_op_t *op, catena_group_t *group,
     return CATENA_OK;
 }
 
-/** Create the request of a nonblocking or persistent barrier. */
+/** Create the request of a nonblocking or persistent flat barrier. */
 static catena_status_t make_request(catena_group_t *group, ctn_mode_t mode,
                                     catena_request_t **request)
 {
-    if (CTN_UNUSABLE(group, CTN_GROUP)) {
-        return ctn_refuse_handle(ctn_call_barrier.name, "group", group);
-    }
-    if (ctn_barrier_by_levels(group)) {
-        return run_levels(group, mode, request);
-    }
-    if (request == NULL) {
-        return ctn_refuse_null(group->exec->log, ctn_call_barrier.name,
-                               "request");
-    }
     const ctn_signature_t *checked = !ctn_group_checks(group) ? NULL
                                      : mode == CTN_PERSISTENT ? &initializes
                                                               : &calls;
@@ -404,25 +382,35 @@ static catena_status_t make_request(catena_group_t *group, ctn_mode_t mode,
     return CATENA_OK;
 }
 
+/** Body of both entry points of requests. */
+static catena_status_t run_request(catena_group_t *group, ctn_mode_t mode,
+                                   catena_request_t **request)
+{
+    const ctn_arguments_t args = {.collective = &ctn_call_barrier};
+    ctn_recorded_call_t *record;
+    if (!CTN_UNUSABLE(group, CTN_GROUP) && ctn_barrier_by_levels(group)) {
+        return run_levels(group, mode, request);
+    }
+    catena_status_t status =
+        ctn_arguments_begin(&args, group, mode, request, &record);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    status = make_request(group, mode, request);
+    ctn_arguments_returns(group, record, mode, status, request);
+    return status;
+}
+
 catena_status_t catena_ibarrier(catena_group_t *group,
                                 catena_request_t **request)
 {
     CTN_ENTRY;
-    ctn_recorded_call_t *record =
-        group != NULL && request != NULL
-            ? ctn_call_enters(group, CTN_CODE_BARRIER, -1)
-            : NULL;
-    catena_status_t status = make_request(group, CTN_NONBLOCKING, request);
-    if (record != NULL) {
-        ctn_call_returns(group->exec, record, CTN_RECORD_STARTED,
-                         status == CATENA_OK ? *request : NULL);
-    }
-    return status;
+    return run_request(group, CTN_NONBLOCKING, request);
 }
 
 catena_status_t catena_barrier_init(catena_group_t *group,
                                     catena_request_t **request)
 {
     CTN_ENTRY;
-    return make_request(group, CTN_PERSISTENT, request);
+    return run_request(group, CTN_PERSISTENT, request);
 }

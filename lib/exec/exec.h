@@ -139,6 +139,9 @@ struct catena_request {
     /** Complete the operation, if it is the only active one. False: it is still
      * active, and the caller waits for it. */
     bool (*wait)(ctn_op_t *op);
+    ctn_recorded_call_t
+        initialized; /* for ctn_recorder_start; its scope is
+                        CTN_SCOPE_NONE: starts have no records */
     /* For an observer (exec/observe.h). */
     const ctn_phase_t *shown; /* the phase that it has seen last; or NULL */
     const char *shown_name;   /* the algorithm that it has seen first */

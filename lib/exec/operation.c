@@ -70,6 +70,7 @@ void ctn_op_release(ctn_op_t *op)
         op->owned = NULL;
         op->dispose = NULL;
         op->start = op->wait = NULL;
+        op->initialized.scope = CTN_SCOPE_NONE;
     }
     if (op->exec->deaths != NULL) {
         op->failure = NULL;

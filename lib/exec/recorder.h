@@ -15,7 +15,7 @@
  * written. */
 
 enum {
-    CTN_RECORDER_VERSION = 4 << 16 | CTN_CODES,
+    CTN_RECORDER_VERSION = 5 << 16 | CTN_CODES,
     CTN_RECORDS = 256,         /* of a rank; a power of two */
     CTN_RECORDED_SCOPES = 128, /* of a rank at once */
     CTN_RECORDS_SIMULATED = 8,
@@ -46,7 +46,8 @@ typedef struct ctn_recorded_scope {
     uint32_t calls; /* that this member has entered */
 } ctn_recorded_scope_t;
 
-/** A call. */
+/** A call, or a start of a persistent request: that has what the initialization
+ * of the request has, and the number of the start. */
 typedef struct ctn_recorded_call {
     uint64_t scope;  /* id */
     uint64_t bytes;  /* of this rank's block or vector; with lengths for each
@@ -58,7 +59,7 @@ typedef struct ctn_recorded_call {
     uint8_t state;   /* ctn_recorded_state_t */
     uint8_t op;      /* of a reduction: ctn_reducer_op_code; 0: none */
     uint8_t type;    /* of a reduction: ctn_reducer_type_code */
-    unsigned char unused[4];
+    uint32_t start;  /* of the request, from 1; 0: a call */
 } ctn_recorded_call_t;
 
 _Static_assert(sizeof(ctn_recorded_call_t) == 32, "half a cache line");
@@ -115,13 +116,20 @@ void ctn_recorder_close(struct ctn_exec *exec);
 ctn_recorded_scope_t *ctn_recorder_add_scope(struct ctn_exec *exec,
                                              uint64_t id);
 
+/** The record of the next call. */
+static inline ctn_recorded_call_t *
+ctn_recorder_next(const ctn_recorder_t *recorder)
+{
+    return ctn_recorder_records(recorder) +
+           (recorder->calls & (recorder->records - 1));
+}
+
 /** Note a call. @return its record; it is OVER or STARTED when it returns */
 static inline ctn_recorded_call_t *
 ctn_recorder_begin(ctn_recorder_t *recorder, ctn_recorded_scope_t *scope,
                    ctn_call_code_t code, int32_t root)
 {
-    ctn_recorded_call_t *record = ctn_recorder_records(recorder) +
-                                  (recorder->calls & (recorder->records - 1));
+    ctn_recorded_call_t *record = ctn_recorder_next(recorder);
     record->scope = scope->id;
     record->bytes = 0;
     record->number = ++scope->calls;
@@ -129,6 +137,7 @@ ctn_recorder_begin(ctn_recorder_t *recorder, ctn_recorded_scope_t *scope,
     record->code = (uint8_t)code;
     record->state = CTN_RECORD_INSIDE;
     record->op = 0;
+    record->start = 0;
     __atomic_store_n(&recorder->calls, recorder->calls + 1, __ATOMIC_RELEASE);
     return record;
 }
@@ -141,6 +150,20 @@ static inline uint16_t ctn_recorder_name(const ctn_recorder_t *recorder,
     uint64_t index = (uint64_t)(call - ctn_recorder_records(recorder));
     uint64_t later = (last - index) & (recorder->records - 1);
     return (uint16_t)(0x8000u | ((last - later) & 0x7fffu));
+}
+
+/** Note a start of a persistent request.
+ * @param initialized the record of its initialization, but with the state
+ *                    STARTED and the number of the last start
+ * @return the name of the start */
+static inline uint16_t ctn_recorder_start(ctn_recorder_t *recorder,
+                                          ctn_recorded_call_t *initialized)
+{
+    ctn_recorded_call_t *record = ctn_recorder_next(recorder);
+    *record = *initialized; /* before a store, which a wide load waits for */
+    record->start = ++initialized->start;
+    __atomic_store_n(&recorder->calls, recorder->calls + 1, __ATOMIC_RELEASE);
+    return ctn_recorder_name(recorder, record);
 }
 
 /** The record of a call with a name; NULL: it is no longer there. Names are

@@ -89,14 +89,30 @@ static const ctn_recorded_call_t *record_at(const rank_t *rank, uint64_t age)
     return &rank->call[(rank->entered - age) & (rank->calls - 1)];
 }
 
-/** A rank's record of a call; NULL: not there, or no longer. */
-static const ctn_recorded_call_t *record_of(const rank_t *rank, uint64_t id,
-                                            uint32_t number)
+/** What all ranks know a call by, or a start of a request. */
+typedef struct call_id {
+    uint64_t scope;
+    uint32_t number;
+    uint32_t start;
+} call_id_t;
+
+static call_id_t id_of(const ctn_recorded_call_t *record)
+{
+    return (call_id_t){__atomic_load_n(&record->scope, __ATOMIC_RELAXED),
+                       __atomic_load_n(&record->number, __ATOMIC_RELAXED),
+                       __atomic_load_n(&record->start, __ATOMIC_RELAXED)};
+}
+
+/** A rank's record of a call, or of its last start of the same request up to
+ * this one; NULL: not there, or no longer. */
+static const ctn_recorded_call_t *record_of(const rank_t *rank, call_id_t id)
 {
     for (uint64_t age = 1; age <= kept(rank); age++) {
-        const ctn_recorded_call_t *one = record_at(rank, age);
-        if (one->scope == id && one->number == number) {
-            return one;
+        const ctn_recorded_call_t *record = record_at(rank, age);
+        call_id_t one = id_of(record);
+        if (one.scope == id.scope && one.number == id.number &&
+            (one.start > 0) == (id.start > 0) && one.start <= id.start) {
+            return record;
         }
     }
     return NULL;
@@ -223,10 +239,22 @@ static const ctn_recorded_call_t *call_of(const rank_t *rank)
                                 : NULL;
 }
 
+/** Name a call, or a start, of a group. */
+static void name_call(call_id_t id, const char *scope, char text[2 * LINE])
+{
+    int used = 0;
+    if (id.start > 0) {
+        used = snprintf(text, 2 * LINE, "start %u of ", id.start);
+    }
+    snprintf(text + used, (size_t)(2 * LINE - used), "call %u of %s", id.number,
+             scope);
+}
+
 static void print_rank(FILE *stream, const rank_t *rank)
 {
     char call[LINE];
     char scope[LINE];
+    char name[2 * LINE];
     char waits[LINE];
     const ctn_recorder_t *recorder = rank->recorder;
     fprintf(stream, "rank %u", recorder->rank);
@@ -243,16 +271,18 @@ static void print_rank(FILE *stream, const rank_t *rank)
     const ctn_recorded_call_t *record =
         call_of(rank) != NULL ? call_of(rank) : rank->last;
     describe(record, call);
-    name_scope(rank, record->scope, scope);
+    call_id_t id = id_of(record);
+    name_scope(rank, id.scope, scope);
+    name_call(id, scope, name);
     uint8_t state = state_of(record);
     const char *how = state == CTN_RECORD_INSIDE    ? "in"
                       : state == CTN_RECORD_STARTED ? "started"
+                      : id.start > 0                ? "completed"
                                                     : "returned from";
     if (state == CTN_RECORD_REFUSED) {
         fprintf(stream, "was refused %s of %s", call, scope);
     } else {
-        fprintf(stream, "%s %s, call %u of %s", how, call, record->number,
-                scope);
+        fprintf(stream, "%s %s, %s", how, call, name);
     }
     if (rank->waits) {
         fprintf(stream, "; waits");
@@ -267,25 +297,46 @@ static void print_rank(FILE *stream, const rank_t *rank)
     fprintf(stream, "\n");
 }
 
+/** What a rank that has not entered a call does. */
+static const char *does_instead(const rank_t *rank)
+{
+    return rank->state == 0                           ? ", dead"
+           : rank->state == 'T' || rank->state == 't' ? ", stopped"
+           : rank->last == NULL                       ? ""
+           : call_of(rank) != NULL                    ? ", in another call"
+                                                      : ", in no call";
+}
+
+/** Whether a rank has no record of a start, nor of a later one. */
+static bool lacks_start(const rank_t *rank, call_id_t id)
+{
+    const call_id_t any = {id.scope, id.number, UINT32_MAX};
+    const ctn_recorded_call_t *record = record_of(rank, any);
+    return id.start > 0 && (record == NULL || id_of(record).start < id.start);
+}
+
 /** What a rank has to do with a call of a group: text, the same for ranks that
  * do the same. @return whether the rank belongs to the group */
-static bool part_in(const rank_t *rank, uint64_t id, uint32_t number,
-                    char text[LINE])
+static bool part_in(const rank_t *rank, call_id_t id, char text[LINE])
 {
-    const ctn_recorded_scope_t *scope = scope_of(rank, id);
+    const ctn_recorded_scope_t *scope = scope_of(rank, id.scope);
     if (scope == NULL) {
         return false;
     }
-    if (scope->calls < number) {
-        snprintf(text, LINE, "not there yet%s",
-                 rank->state == 0                           ? ", dead"
-                 : rank->state == 'T' || rank->state == 't' ? ", stopped"
-                 : rank->last == NULL                       ? ""
-                 : call_of(rank) != NULL ? ", in another call"
-                                         : ", in no call");
+    if (scope->calls < id.number) {
+        snprintf(text, LINE, "not there yet%s", does_instead(rank));
         return true;
     }
-    const ctn_recorded_call_t *record = record_of(rank, id, number);
+    const ctn_recorded_call_t *record = record_of(rank, id);
+    if (lacks_start(rank, id)) {
+        char lately[64] = "";
+        if (record == NULL && rank->entered > rank->calls) {
+            snprintf(lately, sizeof(lately), " in its last %u calls",
+                     rank->calls);
+        }
+        snprintf(text, LINE, "not started%s%s", lately, does_instead(rank));
+        return true;
+    }
     if (record == NULL) {
         snprintf(text, LINE, "past it");
         return true;
@@ -371,13 +422,12 @@ static int by_first(const void *a, const void *b)
 
 /** Find the part of each rank that belongs to the group of a call, those with
  * the same part together. @return how many they are */
-static uint32_t find_shares(const ranks_t *ranks, uint64_t id, uint32_t number,
-                            share_t *part)
+static uint32_t find_shares(const ranks_t *ranks, call_id_t id, share_t *part)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < ranks->size; i++) {
         char text[LINE];
-        if (part_in(&ranks->rank[i], id, number, text) &&
+        if (part_in(&ranks->rank[i], id, text) &&
             (part[count].text = strdup(text)) != NULL) {
             part[count++].rank = ranks->rank[i].recorder->rank;
         }
@@ -395,16 +445,18 @@ static uint32_t find_shares(const ranks_t *ranks, uint64_t id, uint32_t number,
 /** Print which ranks do what in a call, those that do the same together.
  * @param one a rank that is in it */
 static void print_call(FILE *stream, const ranks_t *ranks, const rank_t *one,
-                       uint64_t id, uint32_t number)
+                       call_id_t id)
 {
-    char name[LINE];
+    char scope_name[LINE];
+    char name[2 * LINE];
     share_t *part = calloc(ranks->size, sizeof(*part));
     if (part == NULL) {
         return;
     }
-    name_scope(one, id, name);
-    fprintf(stream, "call %u of %s:", number, name);
-    uint32_t here = find_shares(ranks, id, number, part);
+    name_scope(one, id.scope, scope_name);
+    name_call(id, scope_name, name);
+    fprintf(stream, "%s:", name);
+    uint32_t here = find_shares(ranks, id, part);
     ranges_t same = {.stream = stream};
     uint32_t shares = 0;
     for (uint32_t i = 0; i < here; i++) {
@@ -419,7 +471,7 @@ static void print_call(FILE *stream, const ranks_t *ranks, const rank_t *one,
         ranges_add(&same, part[i].rank);
     }
     ranges_end(&same);
-    const ctn_recorded_scope_t *scope = scope_of(one, id);
+    const ctn_recorded_scope_t *scope = scope_of(one, id.scope);
     uint32_t size = scope != NULL ? scope->size : 0;
     if (here < size) {
         fprintf(stream,
@@ -435,8 +487,7 @@ static void print_call(FILE *stream, const ranks_t *ranks, const rank_t *one,
 
 /** Calls that are printed. */
 typedef struct printed {
-    uint64_t scope[MOST_CALLS];
-    uint32_t number[MOST_CALLS];
+    call_id_t call[MOST_CALLS];
     size_t count;
     bool others; /* not listed: of groups without an id */
 } printed_t;
@@ -445,14 +496,15 @@ typedef struct printed {
 static bool list_call(FILE *stream, const ranks_t *ranks, const rank_t *one,
                       const ctn_recorded_call_t *record, printed_t *printed)
 {
-    uint64_t id = __atomic_load_n(&record->scope, __ATOMIC_RELAXED);
-    uint32_t number = __atomic_load_n(&record->number, __ATOMIC_RELAXED);
-    if (id <= CTN_SCOPE_UNKNOWN || scope_of(one, id) == NULL) {
-        printed->others |= id == CTN_SCOPE_UNKNOWN;
+    call_id_t id = id_of(record);
+    if (id.scope <= CTN_SCOPE_UNKNOWN || scope_of(one, id.scope) == NULL) {
+        printed->others |= id.scope == CTN_SCOPE_UNKNOWN;
         return true;
     }
     for (size_t k = 0; k < printed->count; k++) {
-        if (printed->scope[k] == id && printed->number[k] == number) {
+        const call_id_t *call = &printed->call[k];
+        if (call->scope == id.scope && call->number == id.number &&
+            call->start == id.start) {
             return true;
         }
     }
@@ -460,9 +512,8 @@ static bool list_call(FILE *stream, const ranks_t *ranks, const rank_t *one,
         fprintf(stream, "ranks are stuck in further calls\n");
         return false;
     }
-    printed->scope[printed->count] = id;
-    printed->number[printed->count++] = number;
-    print_call(stream, ranks, one, id, number);
+    printed->call[printed->count++] = id;
+    print_call(stream, ranks, one, id);
     return true;
 }
 

@@ -84,6 +84,10 @@ catena_status_t catena_request_start(catena_request_t *request)
         return refuse_start(request);
     }
     request->exec->started++;
+    if (request->initialized.scope != CTN_SCOPE_NONE) {
+        request->recorded =
+            ctn_recorder_start(request->exec->recorder, &request->initialized);
+    }
     if (request->start == NULL || !request->start(request)) {
         ctn_op_start_request(request);
     }

@@ -145,7 +145,8 @@ static inline void ctn_call_reduces(ctn_recorded_call_t *call,
 /** Note that a call returns.
  * @param state STARTED: it is OVER when its operation has ended. INSIDE: the
  *              call goes on to make others, and ctn_call_ends follows
- * @param op the request that it has made; NULL: none */
+ * @param op the request that it has made, persistent if the state is OVER;
+ *           NULL: none */
 static inline void ctn_call_returns(ctn_exec_t *exec, ctn_recorded_call_t *call,
                                     ctn_recorded_state_t state, ctn_op_t *op)
 {
@@ -156,6 +157,9 @@ static inline void ctn_call_returns(ctn_exec_t *exec, ctn_recorded_call_t *call,
             } else {
                 op->recorded = ctn_recorder_name(exec->recorder, call);
             }
+        } else if (op != NULL) {
+            op->initialized = *call;
+            op->initialized.state = CTN_RECORD_STARTED;
         }
         call->state = (uint8_t)state;
     }

@@ -175,6 +175,68 @@ static void tests(void)
     }
 }
 
+/** Ranks start a persistent request. Rank 1 leaves out the third start.
+ * @param calls   of itself that rank 1 makes before that
+ * @param instead what rank 1 starts then; NULL: nothing */
+static void start(catena_request_t *request, int calls,
+                  catena_request_t *instead)
+{
+    catena_group_t *own;
+    catena_group_split(world, rank, 0, &own);
+    for (int i = 0; i < 2; i++) {
+        catena_request_start(request);
+        catena_request_wait(&request);
+    }
+    for (int i = 0; rank == 1 && i < calls; i++) {
+        catena_barrier(own);
+    }
+    if (rank == 1) {
+        request = instead;
+    }
+    if (request != NULL) {
+        catena_request_startall(1, &request);
+        catena_request_wait(&request);
+    }
+}
+
+static catena_request_t *init_allreduce(void)
+{
+    catena_request_t *request;
+    catena_allreduce_init(send, receive, 1, CATENA_DOUBLE, CATENA_SUM, world,
+                          &request);
+    return request;
+}
+
+static void starts(void)
+{
+    start(init_allreduce(), 0, NULL);
+}
+
+static void start_other(void)
+{
+    catena_request_t *request = init_allreduce(), *instead;
+    catena_barrier_init(world, &instead);
+    start(request, 0, instead);
+}
+
+/** Rank 1 makes more calls than have records. */
+static void start_long_ago(void)
+{
+    start(init_allreduce(), 300, NULL);
+}
+
+static void start_neighbors(void)
+{
+    catena_neighborhood_t *ring;
+    catena_request_t *request;
+    int dims[1] = {catena_group_size(world)};
+    int periodic[1] = {1};
+    catena_cart_create(world, 1, dims, periodic, 0, NULL, &ring);
+    catena_neighbor_alltoall_init(send, 1, CATENA_DOUBLE, receive, 1,
+                                  CATENA_DOUBLE, ring, &request);
+    start(request, 0, NULL);
+}
+
 /** To the others, the first half of the call of rank 1 is theirs. */
 static void cart(void)
 {
@@ -252,6 +314,10 @@ static const struct {
              {"other", other},
              {"other_request", other_request},
              {"tests", tests},
+             {"starts", starts},
+             {"start_other", start_other},
+             {"start_long_ago", start_long_ago},
+             {"start_neighbors", start_neighbors},
              {"cart", cart},
              {"cart_made", cart_made},
              {"create", create},

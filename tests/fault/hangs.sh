@@ -47,7 +47,8 @@ asked() {
 started() { [ -s "$work/$1.out" ]; }
 
 kinds=(never refused barrier_allreduce roots stopped split_barrier two_groups neighbors
-    finalize late lengths loop other other_request tests cart cart_made create
+    finalize late lengths loop other other_request tests starts start_other
+    start_long_ago start_neighbors cart cart_made create
     groups descriptors)
 for kind in "${kinds[@]}"; do
     hang "$kind"
@@ -83,6 +84,14 @@ for kind in other other_request; do
 done
 ask tests 'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$' \
     '^rank 0, .*: started allreduce, .*; waits for [0-9.]* s \(.*\)$'
+ask starts 'start 3 of call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not started, in no call: 1$' \
+    '^rank 0, .*: started allreduce, 8 B, sum of double, start 3 of call 2 of the world; waits' \
+    '^rank 1, .*: completed allreduce, 8 B, sum of double, start 2 of call 2 of the world$'
+ask start_other \
+    'start 3 of call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not started, in another call: 1$' \
+    'start 1 of call 3 of the world: not started, in another call: 0 2-3; barrier: 1$'
+ask start_long_ago 'start 3 of call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not started in its last 256 calls, in no call: 1$'
+ask start_neighbors 'start 3 of call [0-9]* of .*: neighbor_alltoall, 8 B: 0 2; not started, in no call: 1'
 ask cart 'call 2 of the world: cart_create: 0 2-3; group_split \(returned\): 1$' \
     '^rank 0, .*: in cart_create, call 2 of the world; waits'
 ask cart_made '^rank 0, .*: returned from '

@@ -449,6 +449,9 @@ static bool wait(ctn_op_t *op)
     op->state = CTN_OP_DONE;
     op->status = op->exec->status;
     op->sequence->complete = op->sequence->started;
+    if (op->recorded != 0) {
+        ctn_recorder_op_ended(op);
+    }
     return true;
 }
 

@@ -49,6 +49,19 @@ static void request(hang_t *h)
     }
 }
 
+/** Rank 1 does not start a persistent request. */
+static void start(hang_t *h)
+{
+    catena_request_t *request = NULL;
+    catena_barrier_init(h->world, &request);
+    if (h->rank == 1) {
+        catena_barrier(h->world);
+    } else {
+        catena_request_start(request);
+        catena_request_wait(&request);
+    }
+}
+
 static void finalize(hang_t *h)
 {
     if (h->rank != 1) {
@@ -104,6 +117,8 @@ static const struct {
     {split_barrier, "call 1 of the world: group_split: 0 2-%d; barrier: 1\n"},
     {request, "call 1 of the world: barrier: 0 2-%d; allreduce, 16 B, sum of "
               "double: 1\n"},
+    {start, "start 1 of call 1 of the world: barrier: 0 2-%d; not started, in "
+            "another call: 1\n"},
     {finalize, "call 1 of the world: barrier: 0 2-%d; finalize: 1\n"},
     {two_groups, "(2 ranks): barrier: 0; not there yet, in another call: 1\n"},
     {other_group,
