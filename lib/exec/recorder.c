@@ -6,18 +6,26 @@
 #include "core/process.h"
 #include "exec/exec.h"
 
+static uint32_t most_scopes(const ctn_exec_t *exec)
+{
+    return exec->virtual_time ? CTN_RECORDED_SCOPES_SIMULATED
+                              : CTN_RECORDED_SCOPES;
+}
+
 void ctn_recorder_open(ctn_exec_t *exec)
 {
-    uint32_t scopes = exec->virtual_time ? CTN_RECORDED_SCOPES_SIMULATED
-                                         : CTN_RECORDED_SCOPES;
     uint32_t records = exec->virtual_time ? CTN_RECORDS_SIMULATED : CTN_RECORDS;
     ctn_recorder_t *recorder =
-        ctn_heap_calloc(exec->heap, 64, ctn_recorder_bytes(scopes, records));
+        /* Pages for scopes that are not in use are not touched. */
+        ctn_heap_alloc_zeroed(exec->heap, 64,
+                              ctn_recorder_bytes(most_scopes(exec), records),
+                              ctn_recorder_bytes(1, records));
     if (recorder == NULL) {
         return;
     }
     recorder->records = records;
-    recorder->scopes = scopes;
+    recorder->scopes = 1;
+    ctn_recorder_scopes(recorder, records)->id = CTN_SCOPE_UNKNOWN;
     recorder->rank = exec->locality->process;
     recorder->pid = exec->virtual_time ? 0 : (uint64_t)getpid();
     recorder->space = exec->virtual_time ? 0 : ctn_pid_space();
@@ -39,21 +47,22 @@ void ctn_recorder_close(ctn_exec_t *exec)
 ctn_recorded_scope_t *ctn_recorder_add_scope(ctn_exec_t *exec, uint64_t id)
 {
     ctn_recorder_t *recorder = exec->recorder;
-    ctn_recorded_scope_t *entry =
+    ctn_recorded_scope_t *unknown =
         ctn_recorder_scopes(recorder, recorder->records);
-    uint32_t last = recorder->scopes - 1;
-    uint32_t i = id == CTN_SCOPE_UNKNOWN ? last : 0;
-    while (i < last && entry[i].id != CTN_SCOPE_NONE) {
+    uint32_t i = 1;
+    while (i < recorder->scopes && unknown[i].id != CTN_SCOPE_NONE) {
         i++;
     }
-    entry += i;
-    if (i == last) {
-        id = CTN_SCOPE_UNKNOWN;
-    } else {
-        entry->calls = 0;
+    if (id == CTN_SCOPE_UNKNOWN || i == most_scopes(exec)) {
+        return unknown;
     }
+    ctn_recorded_scope_t *entry = unknown + i;
     entry->size = 0;
+    entry->calls = 0;
     __atomic_store_n(&entry->id, id, __ATOMIC_RELEASE);
+    if (i == recorder->scopes) {
+        __atomic_store_n(&recorder->scopes, i + 1, __ATOMIC_RELEASE);
+    }
     return entry;
 }
 

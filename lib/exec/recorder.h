@@ -15,9 +15,10 @@
  * written. */
 
 enum {
-    CTN_RECORDER_VERSION = 5 << 16 | CTN_CODES,
-    CTN_RECORDS = 256,         /* of a rank; a power of two */
-    CTN_RECORDED_SCOPES = 128, /* of a rank at once */
+    CTN_RECORDER_VERSION = 6 << 16 | CTN_CODES,
+    CTN_RECORDS = 256,          /* of a rank; a power of two */
+    CTN_RECORDED_SCOPES = 1024, /* of a rank at once; the first is for unknown
+                                   groups */
     CTN_RECORDS_SIMULATED = 8,
     CTN_RECORDED_SCOPES_SIMULATED = 8,
     CTN_WAITS_BYTES = 152
@@ -65,9 +66,9 @@ typedef struct ctn_recorded_call {
 _Static_assert(sizeof(ctn_recorded_call_t) == 32, "half a cache line");
 
 typedef struct ctn_recorder {
-    uint32_t version; /* CTN_RECORDER_VERSION, written last; 0: not in use */
-    uint32_t records; /* a power of two */
-    uint32_t scopes;
+    uint32_t version;  /* CTN_RECORDER_VERSION, written last; 0: not in use */
+    uint32_t records;  /* a power of two */
+    uint32_t scopes;   /* that are in use, or were */
     uint32_t rank;     /* in the world */
     uint64_t pid;      /* 0: simulated */
     uint64_t space;    /* of this process number: ctn_pid_space */

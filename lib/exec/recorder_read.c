@@ -133,7 +133,7 @@ static void find(rank_t *rank, const void *segment, size_t bytes,
         return;
     }
     uint32_t calls = __atomic_load_n(&recorder->records, __ATOMIC_RELAXED);
-    uint32_t scopes = __atomic_load_n(&recorder->scopes, __ATOMIC_RELAXED);
+    uint32_t scopes = __atomic_load_n(&recorder->scopes, __ATOMIC_ACQUIRE);
     if (calls == 0 || calls > CTN_RECORDS || (calls & (calls - 1)) != 0 ||
         scopes > CTN_RECORDED_SCOPES ||
         room < ctn_recorder_bytes(scopes, calls)) {
@@ -540,7 +540,9 @@ static void print_calls(FILE *stream, const ranks_t *ranks)
     }
     if (printed.others) {
         fprintf(stream, "ranks are in calls of groups without ids, which are "
-                        "not listed\n");
+                        "not listed: those beyond what a rank records, those "
+                        "of comparators or catena_chain_create, and groups "
+                        "made from these\n");
     }
 }
 

@@ -270,16 +270,32 @@ static void create(void)
     }
 }
 
-/** Rank 1 does not take part in a call of a group beyond those with ids. */
-static void groups(void)
+/** Rank 1 does not take part in a call of the last of many groups. Some that
+ * are freed do not count. */
+static void last_of_groups(int count)
 {
     catena_group_t *group = world;
-    for (int i = 0; i < 140; i++) {
+    for (int i = 0; i < 300; i++) {
+        catena_group_dup(world, &group);
+        catena_group_free(&group);
+    }
+    for (int i = 0; i < count; i++) {
         catena_group_dup(world, &group);
     }
     if (rank != 1) {
         catena_barrier(group);
     }
+}
+
+static void many_groups(void)
+{
+    last_of_groups(1000);
+}
+
+/** The group is beyond those with ids. */
+static void groups(void)
+{
+    last_of_groups(1040);
 }
 
 /** Rank 1 gives another length. The ranks that detect it go on. */
@@ -321,6 +337,7 @@ static const struct {
              {"cart", cart},
              {"cart_made", cart_made},
              {"create", create},
+             {"many_groups", many_groups},
              {"groups", groups},
              {"descriptors", never},
              {"lengths", lengths},
