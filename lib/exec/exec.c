@@ -183,23 +183,14 @@ catena_status_t ctn_exec_progress(ctn_exec_t *exec)
 {
     if (ctn_exec_poll(exec)) {
         exec->tests.misses = 0;
-    } else {
-        ctn_exec_pass_time(exec);
-    }
-    return exec->status;
-}
-
-void ctn_exec_test(ctn_exec_t *exec)
-{
-    if (ctn_exec_poll(exec)) {
-        exec->tests.misses = 0;
-        return;
+        return exec->status;
     }
     ctn_exec_pass_time(exec);
     exec->tests.misses++;
     if (exec->tests.misses % CTN_TESTS_PER_NOTE == 0) {
         ctn_exec_note_tests(exec);
     }
+    return exec->status;
 }
 
 /** The second half of an iteration of a wait: progress the network if it is

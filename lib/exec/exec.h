@@ -219,7 +219,7 @@ typedef struct ctn_backoff {
     uint64_t idle_ns;  /* when an observer saw the last miss */
 } ctn_backoff_t;
 
-/** Consecutive tests of requests in which nothing has moved. */
+/** Consecutive calls of ctn_exec_progress in which nothing has moved. */
 typedef struct ctn_tests {
     uint32_t misses;
     uint64_t noted_ns;  /* when the first note in the recorder was made */
@@ -573,12 +573,11 @@ void ctn_staging_release(ctn_exec_t *exec);
 
 /** Advance all operations and the network once; true: there was progress. */
 bool ctn_exec_poll(ctn_exec_t *exec);
-/** Poll for a caller that does not wait (a test). Without progress, pass time
- * (ctn_exec_pass_time). @return exec->status */
+/** Poll for a caller that does not wait: catena_progress, or a test of a
+ * request that is not complete. Without progress, pass time
+ * (ctn_exec_pass_time). A loop of such calls is a wait to the recorder. @return
+ * exec->status */
 catena_status_t ctn_exec_progress(ctn_exec_t *exec);
-/** The same for a test of a request that is not complete, so that a loop of
- * tests is a wait to the recorder. */
-void ctn_exec_test(ctn_exec_t *exec);
 /** Poll for a caller that waits. Without progress, idle (ctn_exec_idle). */
 void ctn_exec_poll_or_idle(ctn_exec_t *exec, ctn_backoff_t *backoff);
 /** After an error that has ended the context: end all active operations, so
@@ -597,8 +596,8 @@ void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff);
  * and on an oversubscribed host other ranks run only when this rank yields its
  * core. */
 void ctn_exec_pass_time(ctn_exec_t *exec);
-/** After 1,024 tests that found nothing, in every 64th one: note the wait, and
- * print what the ranks of the node do. */
+/** After 1,024 such calls that found nothing, in every 64th one: note the wait,
+ * and print what the ranks of the node do. */
 void ctn_exec_note_tests(ctn_exec_t *exec);
 
 /** Wait until all puts of this rank by `transport` are at their targets.

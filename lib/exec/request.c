@@ -120,7 +120,7 @@ catena_status_t catena_request_test(catena_request_t **request, int *done)
         return ctn_refuse_handle(__func__, "request", *request);
     }
     if (!complete(*request)) {
-        ctn_exec_test((*request)->exec);
+        (void)ctn_exec_progress((*request)->exec);
     }
     *done = complete(*request);
     return *done ? harvest(request) : CATENA_OK;
@@ -183,7 +183,7 @@ catena_status_t catena_request_testall(size_t count,
     bool progressed = false;
     for (size_t i = 0; i < count; i++) {
         if (!complete(requests[i]) && !progressed) {
-            ctn_exec_test(requests[i]->exec);
+            (void)ctn_exec_progress(requests[i]->exec);
             progressed = true;
         }
         if (!complete(requests[i])) {
@@ -226,7 +226,7 @@ static size_t test_complete(size_t count, catena_request_t *const requests[],
 {
     size_t index = find_complete(count, requests, exec);
     if (index == count && *exec != NULL) {
-        ctn_exec_test(*exec);
+        (void)ctn_exec_progress(*exec);
         index = find_complete(count, requests, exec);
     }
     return index;

@@ -21,7 +21,7 @@ enum {
     USELESS_WAKEUPS = 4,  /* then one sleep with the doorbell disarmed */
     CLOCK_EVERY = 64,     /* misses between reads of clock and flags */
     NOTE_EVERY = 1024,    /* misses between reads of the clock of a rank that
-                             does not sleep; tests before the first */
+                             does not sleep; the same of ctn_exec_progress */
     OTHER_EVERY = 8,      /* misses between calls of another library */
     CHECK_EVERY = 1 << 14 /* misses between checks of peers */
 };

@@ -160,8 +160,9 @@ static void other_request(void)
     other_group(false);
 }
 
-/** Ranks test a request in a loop. Rank 1 does not take part. */
-static void tests(void)
+/** Ranks test a request in a loop. Rank 1 does not take part.
+ * @param progress they call catena_progress only */
+static void test_request(bool progress)
 {
     catena_request_t *request;
     int done = rank == 1;
@@ -170,9 +171,23 @@ static void tests(void)
                           &request);
     }
     while (!done) {
-        catena_request_test(&request, &done);
+        if (progress) {
+            catena_progress(context);
+        } else {
+            catena_request_test(&request, &done);
+        }
         usleep(100); /* leave the cores to the other jobs */
     }
+}
+
+static void tests(void)
+{
+    test_request(false);
+}
+
+static void progress(void)
+{
+    test_request(true);
 }
 
 /** Ranks start a persistent request. Rank 1 leaves out the third start.
@@ -330,6 +345,7 @@ static const struct {
              {"other", other},
              {"other_request", other_request},
              {"tests", tests},
+             {"progress", progress},
              {"starts", starts},
              {"start_other", start_other},
              {"start_long_ago", start_long_ago},

@@ -47,7 +47,7 @@ asked() {
 started() { [ -s "$work/$1.out" ]; }
 
 kinds=(never refused barrier_allreduce roots stopped split_barrier two_groups neighbors
-    finalize late lengths loop other other_request tests starts start_other
+    finalize late lengths loop other other_request tests progress starts start_other
     start_long_ago start_neighbors cart cart_made create
     many_groups groups descriptors)
 for kind in "${kinds[@]}"; do
@@ -82,8 +82,10 @@ for kind in other other_request; do
     ! grep -q '^call .*barrier' "$out"
     verdict "hangs: $kind: a call that is over" $? "$(grep '^call' "$out")"
 done
-ask tests 'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$' \
-    '^rank 0, .*: started allreduce, .*; waits for [0-9.]* s \(.*\)$'
+for kind in tests progress; do
+    ask "$kind" 'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$' \
+        '^rank 0, .*: started allreduce, .*; waits for [0-9.]* s \(.*\)$'
+done
 ask starts 'start 3 of call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not started, in no call: 1$' \
     '^rank 0, .*: started allreduce, 8 B, sum of double, start 3 of call 2 of the world; waits' \
     '^rank 1, .*: completed allreduce, 8 B, sum of double, start 2 of call 2 of the world$'
@@ -135,7 +137,7 @@ launcher=
 
 # A rank that has waited for long prints the same, once a node.
 reported() { grep -q 'WARN call' "$work/$1.err"; }
-for kind in never tests; do
+for kind in never tests progress; do
     poll 10 reported "$kind"
     cp "$work/$kind.err" "$out"
     says "a rank reports $kind" 'rank [023] has waited for 2 s' \
