@@ -45,7 +45,7 @@ catena_status_t catena_type_extent(catena_type_t handle, ptrdiff_t *lower_bound,
                                    ptrdiff_t *extent)
 {
     const ctn_type_t *type = ctn_type_of(handle);
-    if (ctn_type_is_unusable(type)) {
+    if (ctn_type_is_gone(type)) {
         return ctn_refuse(NULL, CATENA_ERR_ARG, __func__, "type " CTN_NO_TYPE);
     }
     if (lower_bound == NULL || extent == NULL) {
@@ -61,7 +61,7 @@ catena_status_t catena_type_true_extent(catena_type_t handle,
                                         ptrdiff_t *true_extent)
 {
     const ctn_type_t *type = ctn_type_of(handle);
-    if (ctn_type_is_unusable(type)) {
+    if (ctn_type_is_gone(type)) {
         return ctn_refuse(NULL, CATENA_ERR_ARG, __func__, "type " CTN_NO_TYPE);
     }
     if (true_lower_bound == NULL || true_extent == NULL) {
@@ -107,7 +107,6 @@ void ctn_type_drop(const ctn_type_t *type)
         for (size_t i = 0; i < type->members; i++) {
             ctn_type_drop(type->level[0].member[i]);
         }
-        CTN_MARK_SET(writable(type), CTN_FREED);
         ctn_handle_free(writable(type));
         type = held;
     }
@@ -126,7 +125,10 @@ catena_status_t catena_type_free(catena_type_t *handle)
                           "are not freed",
                           type != NULL ? type->name : "no datatype");
     }
-    ctn_type_drop(type);
+    if (type != NULL) {
+        CTN_MARK_SET(writable(type), CTN_FREED);
+        ctn_type_drop(type);
+    }
     *handle = NULL;
     return CATENA_OK;
 }

@@ -99,10 +99,18 @@ static inline const ctn_type_t *ctn_type_of(catena_type_t handle)
     return value < CTN_FIRST_POINTER ? NULL : (const ctn_type_t *)value;
 }
 
-/** Whether a type may not be used: it is NULL, or known to be freed. */
+/** Whether a call may not use a type: it is NULL, or known to be freed. */
 static inline bool ctn_type_is_unusable(const ctn_type_t *type)
 {
     return type == NULL || (type->derived && !CTN_MARK_IS(type, CTN_TYPE));
+}
+
+/** Whether nothing may be asked about a type. The operator of the application
+ * may ask about one that was freed, while an operation uses it. */
+static inline bool ctn_type_is_gone(const ctn_type_t *type)
+{
+    return ctn_type_is_unusable(type) &&
+           (type == NULL || type->references == 0);
 }
 
 /** Text for a handle that is no datatype, after its name. */

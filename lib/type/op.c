@@ -43,6 +43,13 @@ catena_status_t catena_op_create(catena_op_function_t function, void *argument,
     return CATENA_OK;
 }
 
+/** An operation with a function is allocated memory, so const can be cast
+ * away. */
+static ctn_reduce_op_t *writable(const ctn_reduce_op_t *op)
+{
+    return (ctn_reduce_op_t *)op;
+}
+
 catena_status_t catena_op_free(catena_op_t *handle)
 {
     CTN_ENTRY;
@@ -56,16 +63,12 @@ catena_status_t catena_op_free(catena_op_t *handle)
                           "catena_op_create; predefined ones are not freed",
                           op != NULL ? op->name : "no operation");
     }
-    ctn_reduce_op_drop(op);
+    if (op != NULL) {
+        CTN_MARK_SET(writable(op), CTN_FREED);
+        ctn_reduce_op_drop(op);
+    }
     *handle = NULL;
     return CATENA_OK;
-}
-
-/** An operation with a function is allocated memory, so const can be cast
- * away. */
-static ctn_reduce_op_t *writable(const ctn_reduce_op_t *op)
-{
-    return (ctn_reduce_op_t *)op;
 }
 
 const ctn_reduce_op_t *ctn_reduce_op_hold(const ctn_reduce_op_t *op)
@@ -84,7 +87,6 @@ void ctn_reduce_op_drop(const ctn_reduce_op_t *op)
     if (op != NULL && op->function != NULL &&
         __atomic_sub_fetch(&writable(op)->references, 1, __ATOMIC_ACQ_REL) ==
             0) {
-        CTN_MARK_SET(writable(op), CTN_FREED);
         ctn_handle_free(writable(op));
     }
 }

@@ -123,8 +123,49 @@ static void keep_first(const void *in, void *inout, size_t count,
 
 #define NO_ARGUMENT(call) JOB_CHECK(job, (call) == CATENA_ERR_ARG)
 
-/** Types and operations. (Those that an operation of a rank still uses are not
- * freed yet.) */
+/** The operator of a reduction whose type was freed may ask about it. */
+static void ask(const void *in, void *inout, size_t count, catena_type_t type,
+                void *argument)
+{
+    ptrdiff_t lower, extent;
+    if (catena_type_extent(type, &lower, &extent) == CATENA_OK) {
+        memcpy(inout, in, count * (size_t)extent);
+        ++*(int *)argument;
+    }
+}
+
+/** A type and an operator that were freed while a persistent request uses them:
+ * it may be started, and other calls refuse them. */
+static void freed_while_used(job_t *job)
+{
+    catena_group_t *world = catena_world(job->context);
+    catena_request_t *request = NULL;
+    catena_type_t type = NULL, other;
+    catena_op_t op = NULL, first;
+    int64_t in[2] = {1, 2}, out[2] = {0};
+    int asked = 0;
+    JOB_CHECK(job, catena_type_contiguous(2, CATENA_INT64, &type) == CATENA_OK);
+    JOB_CHECK(job, catena_op_create(ask, &asked, 0, &op) == CATENA_OK);
+    JOB_CHECK(job, catena_allreduce_init(in, out, 1, type, op, world,
+                                         &request) == CATENA_OK);
+    other = type;
+    first = op;
+    JOB_CHECK(job, catena_type_free(&type) == CATENA_OK);
+    JOB_CHECK(job, catena_op_free(&op) == CATENA_OK);
+    NO_ARGUMENT(catena_bcast(in, 1, other, 0, world));
+    NO_ARGUMENT(catena_type_contiguous(2, other, &type));
+    NO_ARGUMENT(catena_type_free(&other));
+    NO_ARGUMENT(catena_allreduce(in, out, 2, CATENA_INT64, first, world));
+    NO_ARGUMENT(catena_op_free(&first));
+    JOB_CHECK(job, catena_request_start(request) == CATENA_OK);
+    JOB_CHECK(job, catena_request_wait(&request) == CATENA_OK);
+    JOB_CHECK(job, memcmp(in, out, sizeof(out)) == 0);
+    JOB_CHECK(job, catena_request_free(&request) == CATENA_OK);
+    JOB_CHECK(job, job->size == 1 || asked > 0);
+    NO_ARGUMENT(catena_type_extent(other, &(ptrdiff_t){0}, &(ptrdiff_t){0}));
+}
+
+/** Types and operations. */
 static void freed_type(job_t *job)
 {
     catena_group_t *world = catena_world(job->context);
@@ -147,6 +188,7 @@ static void freed_type(job_t *job)
 static void freed(job_t *job)
 {
     freed_type(job);
+    freed_while_used(job);
     freed_group(job);
     freed_request(job);
     freed_neighborhood(job);
