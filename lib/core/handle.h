@@ -10,7 +10,8 @@
  * assertions. The struct of a handle bears a mark, which changes when the
  * handle is freed, and the memory of freed ones is kept for a while, so that
  * the mark can be read. It changes when the application frees the handle, also
- * if operations still use the type or the operator. In builds without assertions only NULL is recognized.
+ * if operations still use the type or the operator. In builds without
+ * assertions only NULL is recognized.
  */
 
 /** The mark of a handle that was freed. Each kind of handles has another. */
