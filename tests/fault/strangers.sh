@@ -16,7 +16,8 @@ fi
 # The programs of the other user, who may not look into $work.
 theirs=$(mktemp -d /tmp/strangers.XXXXXX)
 job=
-trap '[ -z "$job" ] || kill $job 2>/dev/null; wait; rm -rf "$work" "$theirs"' EXIT
+silent=
+trap 'kill $job $silent 2>/dev/null; wait; rm -rf "$work" "$theirs"' EXIT
 chmod 755 "$theirs"
 cp "$build/tests/fault/client" "$build/tests/fault/as_root.so" "$theirs"
 
@@ -111,8 +112,8 @@ accepted=$(python3 "$here/junk.py" 200 "$address" 2>"$err")
 verdict "strangers: 200 connections with random bytes to prun" $? "$accepted accepted"
 ends "prun goes on"
 
-# Connections that send nothing, from before the ranks connect. PMIx 4.2 waits for the first
-# bytes of each, so ranks join when they are closed.
+# Connections that send nothing, or one byte only, from before the ranks connect, and that stay
+# open.
 # start_after OPTIONS...: start a job whose ranks wait for $work/silent
 start_after() {
     rm -f "$work/over" "$work/job.out" "$work/silent"
@@ -123,21 +124,28 @@ start_after() {
     address=$(port "$job")
 }
 listens() { [ -n "$(port "$job")" ]; }
-has_ended() { ! kill -0 "$job" 2>/dev/null; }
 start_after --timeout 60 -n 4
-python3 "$here/junk.py" --silent 2 200 "$address" >"$work/silent" 2>"$err"
-[ "$(cat "$work/silent")" = 200 ]
-verdict "strangers: 200 connections that send nothing" $? "$(cat "$work/silent")"
+python3 "$here/junk.py" --silent 60 200 "$address" >"$work/silent" 2>"$err" &
+silent=$!
 poll 20 grep -qs running "$work/job.out"
-verdict "strangers: a job starts when they are closed" $?
-ends "it goes on"
-start_after --timeout 3 -n 2
-exec 8<>"/dev/tcp/${address/://}"
-echo 1 >"$work/silent"
-poll 20 has_ended && wait "$job"
-[ $? = 124 ]
-verdict "strangers: --timeout ends a job beside one that stays open" $?
-exec 8>&-
+verdict "strangers: a job starts beside connections that send nothing" $?
+[ "$(cat "$work/silent")" = 200 ]
+verdict "strangers: 200 of them are open" $? "$(cat "$work/silent")"
+ends "it ends beside them"
+kill "$silent"
+# Later versions of PMIx wait for the rest of a message without a timeout.
+if "$build/tools/catena-info" --libraries | grep -qE 'PMIx.* 4\.([01]\.|2\.[0-2]([^0-9]|$))'; then
+    start_after --timeout 60 -n 2
+    exec 8<>"/dev/tcp/${address/://}"
+    printf x >&8
+    echo 1 >"$work/silent"
+    poll 20 grep -qs running "$work/job.out"
+    verdict "strangers: a job starts beside a connection that sends one byte" $?
+    ends "it ends beside it"
+    exec 8>&-
+else
+    echo "skip - strangers: a connection that sends one byte: PMIx after 4.2.2"
+fi
 
 # Rings at doorbells, which have no permissions.
 export CATENA_WAIT=sleep

@@ -6,6 +6,9 @@
  * of PMIx. */
 #include "server.h"
 
+#include <dirent.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <pthread.h>
@@ -13,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -296,6 +301,41 @@ static int prun_server_init(const struct prun_job *job, void *topology)
     return status;
 }
 
+/* Whether a descriptor is a TCP port of this process. */
+static bool prun_is_port(int fd)
+{
+    int listens = 0, protocol = 0;
+    socklen_t bytes = sizeof(int);
+    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) == 0 &&
+           listens &&
+           getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &bytes) == 0 &&
+           protocol == IPPROTO_TCP;
+}
+
+/* PMIx's thread waits for the first message of each connection, and no setting
+ * of PMIx limits that. With TCP_DEFER_ACCEPT the kernel keeps a connection
+ * until its first bytes arrive. Sockets that are accepted inherit the timeout
+ * for the rest of the message: then PMIx up to 4.2.2 closes them; later
+ * versions go on waiting. A client sends the whole message at once. The server
+ * also works without these options. */
+static void prun_defer_connections(void)
+{
+    const int day = 86400;
+    const struct timeval rest = {.tv_sec = 1};
+    DIR *descriptors = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    while (descriptors && (entry = readdir(descriptors))) {
+        int fd = atoi(entry->d_name);
+        if (entry->d_name[0] != '.' && prun_is_port(fd)) {
+            (void)setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &day,
+                             sizeof day);
+            (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &rest, sizeof rest);
+        }
+    }
+    if (descriptors)
+        closedir(descriptors);
+}
+
 void prun_server_start(struct prun_job *job, void *topology)
 {
     struct prun_server *server = &prun_the_server;
@@ -310,6 +350,7 @@ void prun_server_start(struct prun_job *job, void *topology)
     const char *what = "start";
     int status = prun_server_init(job, topology);
     if (status == PMIX_SUCCESS) {
+        prun_defer_connections();
         what = "take the job's keys";
         status = prun_register_job(job, server->name_space);
     }
@@ -344,7 +385,7 @@ bool prun_server_aborted(struct prun_server *server, struct prun_abort *out)
 }
 
 /* A process may wait 2 s for the answer to PMIx_Finalize and exit without it:
- * connections that send nothing make PMIx's thread late. */
+ * connections that send a part of a message make PMIx's thread late. */
 bool prun_server_forgotten(const struct prun_server *server, uint32_t rank)
 {
     enum { LOOKS = 10, LOOK_US = 3000 };
