@@ -17,9 +17,9 @@ void ctn_recorder_open(ctn_exec_t *exec)
     uint32_t records = exec->virtual_time ? CTN_RECORDS_SIMULATED : CTN_RECORDS;
     ctn_recorder_t *recorder =
         /* Pages for scopes that are not in use are not touched. */
-        ctn_heap_alloc_zeroed(exec->heap, 64,
-                              ctn_recorder_bytes(most_scopes(exec), records),
-                              ctn_recorder_bytes(1, records));
+        ctn_heap_alloc_zeroed(
+            exec->heap, 64, ctn_recorder_bytes(most_scopes(exec), records),
+            ctn_recorder_bytes(CTN_RECORDED_SCOPES_SIMULATED, records));
     if (recorder == NULL) {
         return;
     }
