@@ -174,7 +174,14 @@ static catena_status_t end_context(catena_context_t **handle,
 static catena_status_t leave_survivors(catena_context_t **handle)
 {
     catena_context_t *context = *handle;
-    context->boot->lost = context->exec->deaths->count > 0;
+    ctn_exec_t *exec = context->exec;
+    ctn_backoff_t backoff = {0};
+    /* Hierarchies that no call waits for; they end, too, if the world fails. */
+    while (ctn_sequence_under_way(&context->world->sequence) > 0 &&
+           exec->status == CATENA_OK) {
+        ctn_exec_poll_or_idle(exec, &backoff);
+    }
+    context->boot->lost = exec->deaths->count > 0;
     catena_status_t status = ctn_recovery_leave(context->world);
     return end_context(handle, status);
 }

@@ -513,6 +513,10 @@ void ctn_op_start(ctn_op_t *op)
         op->status = ctn_op_give_up(op, CATENA_ERR_NO_MEMORY);
         op->state = CTN_OP_DONE;
         call_ended(op);
+        if (op->detached) {
+            sequence->detached--;
+            ctn_op_release(op);
+        }
         return;
     }
     op_enter(sequence, op);
