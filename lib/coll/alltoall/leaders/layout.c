@@ -57,29 +57,38 @@ uint32_t ctn_leader_layout_member(const int32_t *domains, uint32_t n,
                            : spread_evenly(n, count, i);
 }
 
-/** NUMA domains of the node's members; NULL if some member is not bound to one.
- */
-static int32_t *domains_of(const ctn_topo_t *topo)
+/** NUMA domains of the node's members.
+ * @param[out] domains [members]; NULL if some member is not bound to one
+ * @return ERR_NO_MEMORY: other members, which have it, choose other leaders */
+static catena_status_t find_domains(const ctn_topo_t *topo, int32_t **domains)
 {
     uint32_t n = ctn_topo_local_size(topo);
-    int32_t *domains = calloc(n, sizeof(*domains));
-    for (uint32_t i = 0; domains != NULL && i < n; i++) {
-        domains[i] = ctn_topo_local(topo, i)->numa;
-        if (domains[i] < 0) {
-            free(domains);
-            return NULL;
+    int32_t *found = calloc(n, sizeof(*found));
+    *domains = NULL;
+    if (found == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        found[i] = ctn_topo_local(topo, i)->numa;
+        if (found[i] < 0) {
+            free(found);
+            return CATENA_OK;
         }
     }
-    return domains;
+    *domains = found;
+    return CATENA_OK;
 }
 
 /** Choose the leaders of this node, and count the ports of this member. */
-static void place_leaders(ctn_leader_layout_t *layout)
+static catena_status_t place_leaders(ctn_leader_layout_t *layout)
 {
     ctn_topo_t *topo = layout->topo;
     uint32_t n = ctn_topo_local_size(topo);
     uint32_t count = layout->leaders < n ? layout->leaders : n;
-    int32_t *domains = domains_of(topo);
+    int32_t *domains;
+    if (find_domains(topo, &domains) != CATENA_OK) {
+        return CATENA_ERR_NO_MEMORY;
+    }
     layout->ports = 0;
     for (uint32_t l = 0; l < layout->leaders; l++) {
         layout->leader_member[l] = ctn_leader_layout_member(
@@ -87,6 +96,7 @@ static void place_leaders(ctn_leader_layout_t *layout)
         layout->ports += layout->leader_member[l] == ctn_topo_local_rank(topo);
     }
     free(domains);
+    return CATENA_OK;
 }
 
 /** Allocate this member's ports, in one block. */
@@ -174,11 +184,9 @@ static ctn_step_t open_own_ports(ctn_op_t *op)
     ctn_topo_t *topo = layout->topo;
     op->clean = topo->group->chain.place.size == 1;
     build->offsets = calloc(ctn_topo_local_size(topo), sizeof(uint64_t));
-    if (build->offsets == NULL || allocate(layout) != CATENA_OK) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    place_leaders(layout);
-    if (open_ports(op->exec, layout) != CATENA_OK) {
+    if (build->offsets == NULL || allocate(layout) != CATENA_OK ||
+        place_leaders(layout) != CATENA_OK ||
+        open_ports(op->exec, layout) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     uint64_t *own = &build->offsets[ctn_topo_local_rank(topo)];
