@@ -252,6 +252,8 @@ static ctn_op_t *create_handshake(const ctn_neighbor_collective_t *kind,
     op->persistent = true; /* so its execution is freed with it: the schedule
                               of that is freed, too */
     if (ctn_exchange_prepare_for(&handshake->x, own->hello) != CATENA_OK) {
+        ctn_exchange_release(op);
+        handshake->own = NULL; /* the links are the caller's */
         ctn_op_release(op);
         return NULL;
     }
@@ -269,8 +271,10 @@ static bool is_over(const ctn_op_t *op)
 static void give_back(ctn_op_t *op)
 {
     own_links_t *own = ((handshake_t *)ctn_op_state(op))->own;
-    ctn_exchange_release(op);
-    release(own);
+    if (own != NULL) { /* else see create_handshake */
+        ctn_exchange_release(op);
+        release(own);
+    }
 }
 
 /* No `finish`: after its answer a receiver must not even report what is
@@ -291,8 +295,10 @@ static void close_links(own_links_t *own)
     ctn_op_t *op = create_handshake(&closing, own, &own->neighborhood,
                                     &own->schedule, CTN_LINK_CLOSED);
     if (op == NULL) {
+        /* First: neighbors may still put into the links, which stay then. */
         (void)ctn_exec_give_up(exec, own->neighborhood.sequence.failure,
                                CATENA_ERR_NO_MEMORY);
+        release(own);
         return;
     }
     ctn_op_start_background(op, true);
@@ -336,7 +342,7 @@ static void release_connecting(ctn_op_t *op)
 {
     own_links_t *own = ((handshake_t *)ctn_op_state(op))->own;
     if (own == NULL) {
-        return; /* see finish */
+        return; /* see finish and create_handshake */
     }
     bool left = own->request == NULL && own->neighborhood.sequence.flight == 0;
     ctn_exchange_release(op);
