@@ -487,6 +487,24 @@ CTN_COLD bool ctn_sequence_take_pages(ctn_exec_t *exec,
     return true;
 }
 
+/** End an operation that gets no number, for want of memory: the numbers differ
+ * from those of other ranks now. Others may depend on its `finish`: requests
+ * wait for the operation that makes their duplicate of the group. It may be
+ * freed. */
+CTN_COLD static void end_unnumbered(ctn_op_t *op)
+{
+    op->status = ctn_op_give_up(op, CATENA_ERR_NO_MEMORY);
+    if (op->algorithm->finish != NULL) {
+        finish(op);
+    }
+    op->state = CTN_OP_DONE;
+    call_ended(op);
+    if (op->detached) {
+        op->sequence->detached--;
+        ctn_op_release(op);
+    }
+}
+
 void ctn_op_start(ctn_op_t *op)
 {
     assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
@@ -509,14 +527,7 @@ void ctn_op_start(ctn_op_t *op)
     }
     if (!ctn_sequence_take(op->exec, sequence) ||
         !insert_barriers(sequence, op)) {
-        /* The numbers differ from those of other ranks now. */
-        op->status = ctn_op_give_up(op, CATENA_ERR_NO_MEMORY);
-        op->state = CTN_OP_DONE;
-        call_ended(op);
-        if (op->detached) {
-            sequence->detached--;
-            ctn_op_release(op);
-        }
+        end_unnumbered(op);
         return;
     }
     op_enter(sequence, op);

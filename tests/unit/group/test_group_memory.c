@@ -355,7 +355,8 @@ static void returning_body(job_t *job)
     }
 }
 
-static long run_returning(unsigned long refused)
+/** @return the number of ranks that have failed; -1: the job could not run */
+static int simulate_returning(job_body_t run_on_rank, capture_t *capture)
 {
     static const char *const settings[] = {"HEAP_SIZE=1g", "FAILURES=return",
                                            NULL};
@@ -369,13 +370,19 @@ static long run_returning(unsigned long refused)
                                   .seed = seed,
                                   .jitter = 0.5,
                                   .stack_bytes = JOB_STACK_BYTES};
+    refusal.taken = 0;
+    capture_start(capture);
+    int failed = job_simulate_on(&params, run_on_rank);
+    capture_stop(capture);
+    return failed;
+}
+
+static long run_returning(unsigned long refused)
+{
     capture_t capture;
     long live = refusal.live;
     refusal.which = refused;
-    refusal.taken = 0;
-    capture_start(&capture);
-    int failed = job_simulate_on(&params, returning_body);
-    capture_stop(&capture);
+    int failed = simulate_returning(returning_body, &capture);
     ck_assert_msg(failed >= 0, "%lu refused: %s", refused, capture.text);
     for (int rank = 0; rank < RANKS; rank++) {
         ck_assert_msg((found[rank] == CATENA_OK) == (found[0] == CATENA_OK),
@@ -409,6 +416,142 @@ START_TEST(returned)
                       "%lu refused: %ld blocks are left", k, left - usual);
     }
     ck_assert_uint_gt(failed, 0);
+}
+END_TEST
+
+/* ---- what a rank without memory has used, and frees ---- */
+
+static int mistaken;
+
+/** What a rank of the group has. */
+typedef struct used {
+    catena_group_t *group;
+    catena_neighborhood_t *ring;
+    catena_request_t *request;
+    int32_t in[2 * RANKS], out[2 * RANKS];
+} used_t;
+
+typedef struct using
+{
+    bool neighbors;
+    bool begins; /* with the request that `init` makes, which has been used */
+    catena_status_t (*call)(used_t * used);
+    catena_status_t (*init)(used_t * used);
+}
+using_t;
+
+static using_t using;
+
+static catena_status_t bcast(used_t *used)
+{
+    return catena_bcast(used->out, 1, CATENA_INT32, 0, used->group);
+}
+
+static catena_status_t barrier_init(used_t *used)
+{
+    return catena_barrier_init(used->group, &used->request);
+}
+
+static catena_status_t allreduce_init(used_t *used)
+{
+    return catena_allreduce_init(used->in, used->out, 1, CATENA_INT32,
+                                 CATENA_SUM, used->group, &used->request);
+}
+
+static catena_status_t alltoall_init(used_t *used)
+{
+    return catena_alltoall_init(used->in, 1, CATENA_INT32, used->out, 1,
+                                CATENA_INT32, used->group, &used->request);
+}
+
+static catena_status_t neighbor_init(used_t *used)
+{
+    return catena_neighbor_alltoall_init(used->in, 1, CATENA_INT32, used->out,
+                                         1, CATENA_INT32, used->ring,
+                                         &used->request);
+}
+
+/** Start a request and wait for it. */
+static catena_status_t run_request(used_t *used)
+{
+    catena_status_t status = catena_request_start(used->request);
+    return status == CATENA_OK ? catena_request_wait(&used->request) : status;
+}
+
+static const using_t usings[] = {
+    {false, false, bcast, NULL},
+    {false, false, run_request, barrier_init},
+    {false, false, run_request, allreduce_init},
+    {false, false, run_request, alltoall_init},
+    {true, false, run_request, neighbor_init},
+    {false, true, NULL, allreduce_init},
+    {true, true, NULL, neighbor_init},
+};
+
+enum { USINGS = sizeof(usings) / sizeof(usings[0]) };
+
+/** A group that nothing has used yet. Whatever fails, it can be freed, and the
+ * world is not concerned. */
+static void using_body(job_t *job)
+{
+    static const int dims[] = {RANKS};
+    static const int periods[] = {1};
+    catena_group_t *world = job->context->world;
+    bool refused = job->rank == REFUSED_ON;
+    catena_status_t status = CATENA_OK;
+    used_t used = {NULL};
+    JOB_CHECK(job, catena_group_dup(world, &used.group) == CATENA_OK);
+    JOB_CHECK(job, !using.neighbors ||
+                       catena_cart_create(used.group, 1, dims, periods, 0, NULL,
+                                          &used.ring) == CATENA_OK);
+    JOB_CHECK(job, !using.begins || (using.init(&used) == CATENA_OK &&
+                                     run_request(&used) == CATENA_OK));
+    JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+    if (refused) {
+        victim = job->context->sim;
+        refusal.armed = true;
+    }
+    if (!using.begins && using.init != NULL) {
+        status = using.init(&used);
+    }
+    if (status == CATENA_OK && using.call != NULL) {
+        status = using.call(&used);
+    }
+    JOB_CHECK(job, catena_request_free(&used.request) == CATENA_OK);
+    if (refused) {
+        refusal.armed = false;
+        victim = NULL;
+    }
+    found[job->rank] = using.neighbors || status != CATENA_OK
+                           ? status
+                           : catena_barrier(used.group);
+    JOB_CHECK(job, catena_neighborhood_free(&used.ring) == CATENA_OK);
+    JOB_CHECK(job, catena_group_free(&used.group) == CATENA_OK);
+    JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+    mistaken += job->errors;
+}
+
+START_TEST(used)
+{
+    capture_t capture;
+    using = usings[_i];
+    seed = (uint64_t)_i + 1;
+    refusal.which = 0;
+    mistaken = 0;
+    (void)simulate_returning(using_body, &capture);
+    unsigned long most = refusal.taken;
+    for (unsigned long k = 1; k <= most; k++) {
+        refusal.which = k;
+        int failed = simulate_returning(using_body, &capture);
+        ck_assert_msg(failed >= 0 && mistaken == 0, "%lu refused: %d, %d: %s",
+                      k, failed, mistaken, capture.text);
+        for (int rank = 0; rank < RANKS && !using.neighbors; rank++) {
+            ck_assert_msg((found[rank] == CATENA_OK) == (found[0] == CATENA_OK),
+                          "%lu refused: rank %d: %s, rank 0: %s: %s", k, rank,
+                          catena_status_string(found[rank]),
+                          catena_status_string(found[0]), capture.text);
+        }
+    }
 }
 END_TEST
 
@@ -535,7 +678,6 @@ END_TEST
 /* ---- calls after the context has ended ---- */
 
 enum { CALLS = 10 };
-static int mistaken;
 
 /** Calls without memory for their operation. */
 static catena_status_t call(job_t *job, catena_neighborhood_t *ring, int which)
@@ -612,6 +754,7 @@ static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, joining);
     tcase_add_loop_test(tcase, returned, 0, RETURNING);
+    tcase_add_loop_test(tcase, used, 0, USINGS);
     tcase_add_loop_test(tcase, ended, 0, 4);
     for (int i = 0; i < 8; i += unit_step(4)) {
         tcase_add_loop_test(tcase, forgotten, i, i + 1);
