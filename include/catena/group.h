@@ -112,9 +112,10 @@ CATENA_API catena_status_t catena_group_create(catena_group_t *parent,
  * catena_group_free.
  *
  * A rank that cannot do its part of a call, since it has no memory or lengths
- * differ, fails the group, too, not the job: it returns CATENA_ERR_NO_MEMORY or
- * CATENA_ERR_ARG, and the other ranks CATENA_ERR_REVOKED, where
- * CATENA_ERR_ENDED is documented otherwise.
+ * differ, fails the group, too, not the job. It logs why, and returns
+ * CATENA_ERR_NO_MEMORY or CATENA_ERR_ARG, or as the other ranks
+ * CATENA_ERR_REVOKED, where CATENA_ERR_ENDED is documented otherwise. A
+ * neighborhood has a group of its own, so only calls of that neighborhood fail.
  *
  * Before a call returns such an error, the rank waits until the other ranks no
  * longer access its buffers. For a rank that makes no call of catena, or that

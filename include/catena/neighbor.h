@@ -355,8 +355,10 @@ CATENA_API catena_status_t catena_cart_derive_graph(
  * algorithms.
  *
  * If a rank has no memory for its part, all ranks return ERR_ENDED from then
- * on. If the arguments of a rank are invalid, nothing is started: only that
- * rank gets the error, and its neighbors wait until it calls again.
+ * on; where failures are returned (CATENA_FAILURES) only calls of this
+ * neighborhood fail from then on, with CATENA_ERR_REVOKED. If the arguments of
+ * a rank are invalid, nothing is started: only that rank gets the error, and
+ * its neighbors wait until it calls again.
  *
  * @return CATENA_OK, ERR_ARG (NULL, overflow, an operation for which the
  *         neighborhood is not created; logged), ERR_NO_MEMORY, ERR_ENDED,

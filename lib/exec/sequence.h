@@ -64,9 +64,9 @@ struct ctn_sequence {
     /* The algorithms control the reuse of their slots; the sequence only
      * numbers operations and limits how many run at once. */
     bool without_generations : 1;
-    bool brittle : 1; /* an operation that runs out of memory aborts the
-                         context, unless it has done all that other ranks wait
-                         for (op->clean) */
+    bool brittle : 1; /* where an operation runs out of memory, ctn_op_give_up,
+                         unless it has done all that other ranks wait for
+                         (op->clean) */
     bool ahead : 1;   /* generation barriers are twice as frequent, so that
                          blocking calls do not wait for the last one */
     ctn_failure_t *failure; /* that its operations share; NULL: none */

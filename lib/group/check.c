@@ -293,8 +293,8 @@ catena_status_t ctn_check_recovery_call(catena_group_t *group,
 
 /** Start an operation whose check has succeeded; end it if the check has
  * failed. A detached operation is always started: others wait for its `finish`,
- * and where its check fails the context has ended, and so does the operation.
- */
+ * and where its check fails the context has ended, or the group has failed, and
+ * so does the operation. */
 static void go_on(ctn_op_t *op, catena_status_t status,
                   bool (*begin)(ctn_op_t *op))
 {

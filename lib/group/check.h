@@ -48,7 +48,7 @@ catena_status_t ctn_check_call(catena_group_t *group,
  * ends with ERR_ARG. Operations are started in the order of these calls.
  * @param op    NULL: nothing is started
  * @param begin starts the operation and returns true; if it returns false or is
- *              NULL, ctn_op_start does. Without memory the context ends */
+ *              NULL, ctn_op_start does. Without memory: ctn_group_give_up */
 void ctn_check_start(catena_group_t *group, const ctn_signature_t *signature,
                      ctn_op_t *op, bool (*begin)(ctn_op_t *op));
 

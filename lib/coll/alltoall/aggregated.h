@@ -44,7 +44,7 @@ catena_status_t ctn_aggregated_begin(const ctn_op_t *op,
 /** For long waits: check whether a member of this node contributes to or
  * receives an aggregate whose blocks do not have the length `bytes` (0: this
  * operation expects no aggregates). Then the members run algorithms that cannot
- * complete together, so abort the job. */
+ * complete together: see ctn_op_give_up. */
 void ctn_aggregated_check_mismatch(ctn_op_t *op, const ctn_topo_t *topo,
                                    uint64_t bytes);
 
