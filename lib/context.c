@@ -161,5 +161,5 @@ catena_status_t catena_node_fence(catena_context_t *context)
     if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
         return CTN_REFUSE_NULL(NULL, context);
     }
-    return ctn_op_run(context->exec, ctn_fence_create(context->world));
+    return ctn_group_run(context->world, ctn_fence_create(context->world));
 }
