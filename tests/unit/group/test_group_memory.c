@@ -322,6 +322,55 @@ static catena_status_t chain(job_t *job, catena_group_t **out)
                              CATENA_UINT8, CATENA_SUM, job->context->world);
 }
 
+/** Add the first numbers of elements with gaps. */
+static void add(const void *in, void *inout, size_t count, catena_type_t type,
+                void *argument)
+{
+    ptrdiff_t lower, extent;
+    (void)argument;
+    (void)catena_type_extent(type, &lower, &extent);
+    for (size_t i = 0; i < count; i++) {
+        int64_t one, sum;
+        memcpy(&one, (const char *)in + (ptrdiff_t)i * extent, sizeof(one));
+        memcpy(&sum, (char *)inout + (ptrdiff_t)i * extent, sizeof(sum));
+        sum += one;
+        memcpy((char *)inout + (ptrdiff_t)i * extent, &sum, sizeof(sum));
+    }
+}
+
+/** A rank that has no memory to apply an operation sends no wrong data. */
+static catena_status_t chain_add(job_t *job, catena_group_t **out)
+{
+    int64_t own[4] = {1}, left[4] = {0}, right[4] = {0};
+    int before = (int)job->rank, after = RANKS - 1 - before;
+    catena_type_t gaps;
+    catena_op_t sum;
+    (void)out;
+    bool armed = refusal.armed;
+    refusal.armed = false;
+    JOB_CHECK(job,
+              catena_type_vector(2, 1, 2, CATENA_INT64, &gaps) == CATENA_OK);
+    JOB_CHECK(job, catena_op_create(add, NULL, 0, &sum) == CATENA_OK);
+    refusal.armed = armed;
+    catena_status_t status = catena_chain_double_scan(own, left, right, 1, gaps,
+                                                      sum, job->context->world);
+    JOB_CHECK(job,
+              status != CATENA_OK || (left[0] == before && right[0] == after));
+    if (status == CATENA_OK) {
+        status =
+            catena_chain_scan(own, left, 1, gaps, sum, job->context->world);
+        JOB_CHECK(job, status != CATENA_OK || left[0] == before + 1);
+    }
+    if (status == CATENA_OK) {
+        status = catena_chain_reduce(own, left, 1, gaps, sum, 0,
+                                     job->context->world);
+        JOB_CHECK(job, status != CATENA_OK || before > 0 || left[0] == RANKS);
+    }
+    (void)catena_op_free(&sum);
+    (void)catena_type_free(&gaps);
+    return status;
+}
+
 static catena_status_t fence(job_t *job, catena_group_t **out)
 {
     (void)out;
@@ -333,7 +382,7 @@ static const making_t returning[] = {
     {dup, NULL},    {split, NULL},      {split_by, "cheng"}, {split_by, "hash"},
     {listed, NULL}, {listed_all, NULL}, {grid, NULL},        {sub, NULL},
     {shrink, NULL}, {set, NULL},        {sparse, NULL},      {chain, NULL},
-    {fence, NULL},
+    {fence, NULL},  {chain_add, NULL},
 };
 
 enum { RETURNING = sizeof(returning) / sizeof(returning[0]), REFUSED_ON = 3 };
