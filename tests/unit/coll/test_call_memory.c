@@ -382,6 +382,7 @@ END_TEST
 START_TEST(reproducible)
 {
     int recovered = 0;
+    returns = false;
     nodes = _i + 1;
     returns = false;
     seed = 1;
