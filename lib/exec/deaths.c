@@ -192,7 +192,12 @@ void ctn_deaths_enter(ctn_exec_t *exec)
 
 void ctn_deaths_exit(ctn_exec_t *exec)
 {
-    if (--exec->deaths->depth == 0 && exec->flags != NULL) {
+    ctn_deaths_t *deaths = exec->deaths;
+    if (deaths->depth == 1 && deaths->untold) {
+        deaths->untold = false;
+        deaths->outside(exec);
+    }
+    if (--deaths->depth == 0 && exec->flags != NULL) {
         __atomic_store_n(&exec->flags->inside, 0, __ATOMIC_RELEASE);
     }
 }

@@ -50,6 +50,10 @@ struct ctn_deaths {
     /** Of the layer above: another rank has stored words of a group, and
      * set the flag `news`. */
     void (*heard)(ctn_exec_t *exec);
+    /** Of the layer above: tell other ranks of groups that have failed while
+     * this rank was inside: its phase is over now. */
+    void (*outside)(ctn_exec_t *exec);
+    bool untold;   /* there are such groups */
     void *upper;   /* what the layer above keeps here; NULL at first */
     void *retired; /* likewise */
 };

@@ -38,6 +38,16 @@ static void tell_all(ctn_recovery_t *r)
     }
 }
 
+/** Tell members that this rank accesses no memory of theirs any more. */
+static void tell_others(ctn_recovery_t *r)
+{
+    if (!r->freed) { /* else members may have released their area */
+        tell_all(r);
+    }
+}
+
+/** This rank may be in the middle of a phase that goes on to access memory of
+ * other members: then it tells them when that is over. */
 static void fail(ctn_failure_t *failure, catena_status_t status)
 {
     ctn_recovery_t *r = (ctn_recovery_t *)failure;
@@ -48,8 +58,20 @@ static void fail(ctn_failure_t *failure, catena_status_t status)
     r->exec->deaths->failures = true;
     r->since_ns = r->exec->virtual_time ? 0 : ctn_exec_time(r->exec);
     r->checks = r->exec->peer_checks;
-    if (!r->freed) { /* else members may have released their area */
-        tell_all(r);
+    if (r->exec->deaths->depth > 0) {
+        r->exec->deaths->untold = true;
+    } else {
+        tell_others(r);
+    }
+}
+
+/** See ctn_deaths_t. */
+static void outside(ctn_exec_t *exec)
+{
+    for (ctn_recovery_t *r = exec->deaths->upper; r != NULL; r = r->next) {
+        if (r->failure.status != CATENA_OK) {
+            tell_others(r);
+        }
     }
 }
 
@@ -205,6 +227,7 @@ catena_status_t ctn_recovery_open(catena_group_t *group, uint32_t most,
     exec->deaths->upper = r;
     exec->deaths->died = died;
     exec->deaths->heard = heard;
+    exec->deaths->outside = outside;
     group->recovery = r;
     group->sequence.failure = group->chain.sequence.failure = &r->failure;
     return CATENA_OK;

@@ -384,7 +384,6 @@ START_TEST(reproducible)
     int recovered = 0;
     returns = false;
     nodes = _i + 1;
-    returns = false;
     seed = 1;
     (void)run(reproducible_body, 0);
     for (unsigned long k = 1, most = refusal.taken; k <= most; k++) {
