@@ -161,7 +161,12 @@ static catena_status_t find_place(ctn_op_t *op, ctn_transfer_recv_t *t,
         offset =
             p->indirect ? CTN_STAGED : ctn_span_offset(op->exec, &p->target);
     }
-    if (offset == CTN_STAGED && find_outside(op, t, p, place)) {
+    /* Where failures are returned, also in the heap: a member of another node
+     * may still send when the operation has failed, and this one has waited
+     * long enough for it. */
+    bool conceals = op->exec->deaths != NULL && offset != CTN_STAGED &&
+                    ctn_pointer(t->from, 0) == NULL;
+    if ((offset == CTN_STAGED || conceals) && find_outside(op, t, p, place)) {
         offset = 0;
     } else if (offset == CTN_STAGED) {
         catena_status_t status = find_staging(op, t, p);
