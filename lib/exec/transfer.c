@@ -168,7 +168,9 @@ static catena_status_t find_place(ctn_op_t *op, ctn_transfer_recv_t *t,
                     ctn_pointer(t->from, 0) == NULL;
     if ((offset == CTN_STAGED || conceals) && find_outside(op, t, p, place)) {
         offset = 0;
-    } else if (offset == CTN_STAGED) {
+    } else if (offset != CTN_STAGED) {
+        *place = 0; /* of an attempt to expose it */
+    } else {
         catena_status_t status = find_staging(op, t, p);
         if (status != CATENA_OK) {
             return status;
