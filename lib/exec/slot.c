@@ -4,10 +4,23 @@
 
 #include "exec/deaths.h"
 
+/** A phase in which this rank has given its group up runs to its end, but sends
+ * nothing: its data may be invalid. @return why the group has failed, or OK */
+static catena_status_t may_send(const ctn_op_t *op)
+{
+    return op->exec->deaths != NULL && ctn_op_must_stop(op)
+               ? ctn_op_failure(op)->status
+               : CATENA_OK;
+}
+
 catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
                                ctn_endpoint_t **endpoint)
 {
     ctn_exec_t *exec = op->exec;
+    catena_status_t status = may_send(op);
+    if (status != CATENA_OK) {
+        return status;
+    }
     if (op->sequence->network_only && exec->deaths != NULL) {
         exec->deaths->direct[process] = 1;
     }
@@ -47,7 +60,10 @@ catena_status_t ctn_op_put(ctn_op_t *op, uint64_t process, const void *data,
                            uint64_t value)
 {
     ctn_endpoint_t *endpoint;
-    catena_status_t status = ctn_exec_connect(op->exec, process, &endpoint);
+    catena_status_t status = may_send(op);
+    if (status == CATENA_OK) {
+        status = ctn_exec_connect(op->exec, process, &endpoint);
+    }
     if (status != CATENA_OK) {
         return status;
     }
