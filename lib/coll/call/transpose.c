@@ -242,7 +242,7 @@ static bool end_stage(ctn_op_t *op, stage_t *stage, catena_status_t *status)
 
 /** Reduce, and let the second stage run. Ranks that have received their
  * operands wait for the results of this one. So if its own are invalid, since
- * the lengths of the vectors differ, the context ends; but not where the
+ * the lengths of the vectors differ, this one gives up; but not where the
  * settings of the ranks do: then no stage sends anything. */
 static ctn_step_t reduce(ctn_op_t *op)
 {

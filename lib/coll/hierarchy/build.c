@@ -177,7 +177,8 @@ static void free_control_blocks(ctn_hierarchy_build_t *build)
 /** Wait until this operation is the group's oldest: its child operations run on
  * the group's chain, which serves one operation at a time. `after` is built
  * then. If it failed because settings differ, other ranks may not build this
- * hierarchy, and have given its number to another operation: the context ends.
+ * hierarchy, and have given its number to another operation: see
+ * ctn_op_give_up.
  * If it failed with the same status on all ranks for another reason, all of
  * them have the setting and build this one. Otherwise this operation fails,
  * too. */

@@ -232,16 +232,18 @@ static catena_status_t lack_memory(catena_group_t *group, const char *name)
 {
     ctn_failure_t *failure = ctn_group_failure(group);
     bool alone = group->chain.place.size == 1;
-    catena_status_t status = ctn_refuse(
-        group->exec->log, CATENA_ERR_NO_MEMORY, "catena_group_set",
-        "no memory for the setting %s%s; free memory, or raise the limit of "
-        "the process",
-        name,
-        alone             ? ""
-        : failure != NULL ? ", which other ranks may have, so the group fails"
-                          : ", which other ranks may have, so all operations "
-                            "end");
-    return ctn_group_give_up(group, status);
+    catena_status_t status = ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
+    /* After it, so that catena_last_error names the setting. */
+    (void)ctn_refuse(group->exec->log, CATENA_ERR_NO_MEMORY, "catena_group_set",
+                     "no memory for the setting %s%s; free memory, or raise "
+                     "the limit of the process",
+                     name,
+                     alone ? ""
+                     : failure != NULL
+                         ? ", which other ranks may have, so the group fails"
+                         : ", which other ranks may have, so all operations "
+                           "end");
+    return status;
 }
 
 catena_status_t catena_group_set(catena_group_t *group, const char *name,
