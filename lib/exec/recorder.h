@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/description.h"
 #include "core/log.h"
@@ -64,6 +65,9 @@ typedef struct ctn_recorded_call {
 } ctn_recorded_call_t;
 
 _Static_assert(sizeof(ctn_recorded_call_t) == 32, "half a cache line");
+_Static_assert(CTN_RECORD_INSIDE == 0 &&
+                   __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "see ctn_recorder_begin");
 
 typedef struct ctn_recorder {
     uint32_t version;  /* CTN_RECORDER_VERSION, written last; 0: not in use */
@@ -125,20 +129,21 @@ ctn_recorder_next(const ctn_recorder_t *recorder)
            (recorder->calls & (recorder->records - 1));
 }
 
-/** Note a call. @return its record; it is OVER or STARTED when it returns */
+/** Note a call. It makes four stores, since the data of a call follow them:
+ * with eight, in paired runs of 8 B and 2 ranks, bcast took 6 ns and allreduce
+ * 11 ns longer than without a record, with four 1 to 4 ns and 0 to 3 ns.
+ * @return its record; it is OVER or STARTED when it returns */
 static inline ctn_recorded_call_t *
 ctn_recorder_begin(ctn_recorder_t *recorder, ctn_recorded_scope_t *scope,
                    ctn_call_code_t code, int32_t root)
 {
     ctn_recorded_call_t *record = ctn_recorder_next(recorder);
+    uint64_t number_root = ++scope->calls | (uint64_t)(uint32_t)root << 32;
+    uint64_t code_others = code; /* INSIDE, op, type and start are 0 */
     record->scope = scope->id;
     record->bytes = 0;
-    record->number = ++scope->calls;
-    record->root = root;
-    record->code = (uint8_t)code;
-    record->state = CTN_RECORD_INSIDE;
-    record->op = 0;
-    record->start = 0;
+    memcpy(&record->number, &number_root, 8);
+    memcpy(&record->code, &code_others, 8);
     __atomic_store_n(&recorder->calls, recorder->calls + 1, __ATOMIC_RELEASE);
     return record;
 }

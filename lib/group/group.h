@@ -115,7 +115,9 @@ ctn_call_enters(catena_group_t *group, ctn_call_code_t code, int root)
     if (entry == NULL) {
         return NULL;
     }
-    entry->size = group->chain.place.size;
+    if (entry->size != group->chain.place.size) { /* saves a store */
+        entry->size = group->chain.place.size;
+    }
     ctn_recorded_call_t *call =
         ctn_recorder_begin(group->exec->recorder, entry, code, root);
     if (group->exec->observer != NULL) {
