@@ -29,15 +29,16 @@ says() {
     verdict "hangs: $kind" $? "no line '$missing'"
 }
 
-# ask KIND PATTERN...: within 2 seconds from outside
+# ask KIND PATTERN...: once all ranks are where they hang, the answer comes within
+# 2 seconds of asking from outside
 ask() {
     local process
     process=$(head -1 "$work/$1.out")
-    poll 2 asked "$process" "${@:2}"
+    poll 20 asked "$process" "${@:2}"
     says "$@"
 }
 asked() {
-    "$info" --job "$1" >"$out" 2>"$err"
+    timeout 2 "$info" --job "$1" >"$out" 2>"$err"
     local pattern
     for pattern in "${@:2}"; do
         grep -qE -- "$pattern" "$out" || return 1

@@ -69,9 +69,11 @@ rank_on() {
 }
 ended() { ! kill -0 "$job" 2>/dev/null; }
 
-# A hang is explained on each host, by a command there.
+# A hang is explained on each host, by a command there, within two seconds of
+# asking, once all ranks are where they hang.
 explains() { # HOST PATTERN
-    rank_on "$1" hang && "$build/tools/catena-info" --job "$victim" >"$out" 2>"$err" &&
+    rank_on "$1" hang &&
+        timeout 2 "$build/tools/catena-info" --job "$victim" >"$out" 2>"$err" &&
         grep -q "^call $2" "$out"
 }
 # hang_is_explained KIND PATTERN...: those of the calls on host 1, 2 and 3
@@ -84,7 +86,7 @@ hang_is_explained() {
     poll 60 all_there
     for pattern in "${@:2}"; do
         host=$((host + 1))
-        poll 2 explains "$host" "$pattern"
+        poll 20 explains "$host" "$pattern"
         verdict "a hang is explained on host $host of 3: $kind" $?
     done
     rank_on 3 hang && kill -KILL "$victim" # mpirun ends the others

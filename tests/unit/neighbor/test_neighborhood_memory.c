@@ -106,7 +106,7 @@ static bool expect_agreement(bool all_taken)
 START_TEST(creations)
 {
     static const creation_t all[] = {
-        {true, "combining", 7}, /* the heap has no caches, or no new slab */
+        {true, "combining", 9}, /* the heap has no caches, or no new slab */
         {false, "colored", 7},
         {true, "aggregated", 350}, /* and it may go without aggregates */
         {false, NULL, 20},
