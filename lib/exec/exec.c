@@ -18,6 +18,7 @@ void ctn_exec_release(ctn_exec_t *exec)
 {
     ctn_doorbell_close(&exec->doorbell);
     ctn_pool_drop(&exec->pool);
+    free(exec->copies.memory);
     while (exec->deferred_frees != NULL) {
         ctn_deferred_free_t *deferred = exec->deferred_frees;
         exec->deferred_frees = deferred->next;

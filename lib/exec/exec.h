@@ -19,6 +19,7 @@
 #include "exec/yield.h"
 #include "heap/heap.h"
 #include "transports/transport.h"
+#include "type/op.h"
 
 /* The engine that runs all operations. An algorithm is a list of phases and a
  * state. Exec calls the current phase of an operation until that phase returns
@@ -291,6 +292,7 @@ struct ctn_exec {
     /* Words that no rank waits for were sent over the network: flush them
      * before the memory that they target is freed. */
     bool needs_flush;
+    ctn_copies_t copies; /* for reductions */
     /* In the simulator, on request: user data have a size but no content. */
     bool drop_data;
     bool drop_tables; /* the same for the tables of splits by gathering */

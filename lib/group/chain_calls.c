@@ -57,12 +57,8 @@ static void combine(void *inout, const void *in, size_t bytes, bool in_is_left,
                     void *argument)
 {
     const chain_call_t *call = argument;
-    bool done = bytes == 0 ||
-                (in_is_left ? ctn_reduce(&call->by, in, inout, inout, bytes)
-                            : ctn_reduce(&call->by, inout, in, inout, bytes));
-    if (!done) {
-        (void)ctn_group_give_up(call->group, CATENA_ERR_NO_MEMORY);
-    }
+    ctn_reduce(&call->by, in_is_left ? in : inout, in_is_left ? inout : in,
+               inout, bytes);
 }
 
 /** Create the operation on the chain. NULL: no memory. */
@@ -234,7 +230,8 @@ static catena_status_t check_data(chain_call_t *call)
             call, "%s",
             ctn_reduce_op_mismatch(op, call->type, reason, sizeof(reason)));
     }
-    call->by = (ctn_reducer_t){op, ctn_reduce_op_unit(op, call->type)};
+    call->by =
+        (ctn_reducer_t){.op = op, .type = ctn_reduce_op_unit(op, call->type)};
     return CATENA_OK;
 }
 
@@ -316,7 +313,11 @@ static catena_status_t run_call(chain_call_t *call)
     if (status == CATENA_OK) {
         /* Without a number of the group, whose barriers would find its nodes.
          */
-        ctn_op_t *op = ctn_op_create(group->exec, &chain_algorithm, NULL);
+        bool has_memory = call->by.op == NULL ||
+                          ctn_reducer_reserve(&call->by, &group->exec->copies);
+        ctn_op_t *op = has_memory
+                           ? ctn_op_create(group->exec, &chain_algorithm, NULL)
+                           : NULL;
         if (op != NULL) {
             op->failure = ctn_group_failure(group);
             *(chain_call_t *)ctn_op_state(op) = *call;

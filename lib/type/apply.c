@@ -1,6 +1,7 @@
 /* Reductions by a function of the application. Operands are streams
  * (datatype.h). */
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +9,14 @@
 #include "type/builder.h"
 #include "type/op.h"
 
-/* Most bytes of copies at once, if the type is dense and if not; alignment of
- * copies for users' functions. */
-enum { DENSE_BYTES = 4096, LAID_OUT_BYTES = 32768, ALIGNMENT = 16 };
+/* Most bytes of copies at once, if the type is dense and if not, and most
+ * elements; alignment of copies for users' functions. */
+enum {
+    DENSE_BYTES = 4096,
+    LAID_OUT_BYTES = 32768,
+    MOST_ELEMENTS = 32768,
+    ALIGNMENT = 16
+};
 
 /** Call the function: inout = in op inout, for `bytes` of each stream. */
 static void call(const ctn_reducer_t *by, const void *in, void *inout,
@@ -22,15 +28,12 @@ static void call(const ctn_reducer_t *by, const void *in, void *inout,
 
 /** left = left op right. The function overwrites its second operand, so it gets
  * a copy of that, piece by piece. */
-static bool apply_on_left(const ctn_reducer_t *by, char *left,
+static void apply_on_left(const ctn_reducer_t *by, char *left,
                           const char *right, size_t bytes)
 {
     size_t element = by->type->bytes;
     _Alignas(64) char on_stack[DENSE_BYTES];
-    char *copy = element <= DENSE_BYTES ? on_stack : malloc(element);
-    if (copy == NULL) {
-        return false;
-    }
+    char *copy = element <= DENSE_BYTES ? on_stack : by->copies->memory;
     size_t most = /* bytes at once: whole elements */
         element <= DENSE_BYTES ? DENSE_BYTES - DENSE_BYTES % element : element;
     for (size_t at = 0; at < bytes; at += most) {
@@ -39,10 +42,6 @@ static bool apply_on_left(const ctn_reducer_t *by, char *left,
         call(by, left + at, copy, piece);
         memcpy(left + at, copy, piece);
     }
-    if (copy != on_stack) {
-        free(copy);
-    }
-    return true;
 }
 
 /** Memory for some elements laid out as their type describes. */
@@ -72,24 +71,51 @@ static layout_t lay_out(const ctn_type_t *type, size_t most)
                       -(size_t)low};
 }
 
+/** The memory that a reduction needs. */
+static size_t copies_bytes(const ctn_reducer_t *by)
+{
+    const ctn_type_t *type = by->type;
+    if (by->op->function == NULL || type->bytes == 0) {
+        return 0;
+    }
+    return !type->dense                ? 2 * lay_out(type, MOST_ELEMENTS).bytes
+           : type->bytes > DENSE_BYTES ? type->bytes
+                                       : 0;
+}
+
+bool ctn_reducer_reserve(ctn_reducer_t *by, ctn_copies_t *copies)
+{
+    size_t bytes = copies_bytes(by);
+    by->copies = copies;
+    if (bytes <= copies->bytes) {
+        return true;
+    }
+    void *memory = malloc(bytes);
+    if (memory == NULL) {
+        ctn_error(NULL,
+                  "reduction: no memory for copies of operands, %zu bytes; use "
+                  "a type whose elements span less memory",
+                  bytes);
+        return false;
+    }
+    free(copies->memory);
+    *copies = (ctn_copies_t){memory, bytes};
+    return true;
+}
+
 /** out = left op right. The function gets copies of the elements, laid out as
  * in a buffer of the application, some elements at a time. */
-static bool apply_laid_out(const ctn_reducer_t *by, const char *left,
+static void apply_laid_out(const ctn_reducer_t *by, const char *left,
                            const char *right, char *out, size_t bytes)
 {
     const ctn_type_t *type = by->type;
-    layout_t layout = lay_out(type, bytes / type->bytes);
+    size_t elements = bytes / type->bytes;
+    layout_t layout =
+        lay_out(type, elements < MOST_ELEMENTS ? elements : MOST_ELEMENTS);
     size_t most = layout.elements * type->bytes;
-    char *memory = calloc(2, layout.bytes);
-    if (memory == NULL) {
-        ctn_error(
-            NULL,
-            "reduction: no memory for copies of two operands of %zu bytes "
-            "each; use a type whose elements span less memory",
-            layout.bytes);
-        return false;
-    }
-    char *in = (char *)((uintptr_t)memory + layout.base);
+    assert(2 * layout.bytes <= by->copies->bytes);
+    memset(by->copies->memory, 0, 2 * layout.bytes);
+    char *in = (char *)((uintptr_t)by->copies->memory + layout.base);
     char *inout = (char *)((uintptr_t)in + layout.bytes);
     for (size_t at = 0; at < bytes; at += most) {
         size_t piece = bytes - at < most ? bytes - at : most;
@@ -98,22 +124,19 @@ static bool apply_laid_out(const ctn_reducer_t *by, const char *left,
         call(by, in, inout, piece);
         (void)ctn_type_pack(type, inout, 0, piece, out + at);
     }
-    free(memory);
-    return true;
 }
 
-bool ctn_apply(const ctn_reducer_t *by, const char *left, const char *right,
+void ctn_apply(const ctn_reducer_t *by, const char *left, const char *right,
                char *out, size_t bytes)
 {
     if (!by->type->dense) {
-        return apply_laid_out(by, left, right, out, bytes);
+        apply_laid_out(by, left, right, out, bytes);
+    } else if (out == left) {
+        apply_on_left(by, out, right, bytes);
+    } else {
+        if (out != right) {
+            memcpy(out, right, bytes);
+        }
+        call(by, left, out, bytes);
     }
-    if (out == left) {
-        return apply_on_left(by, out, right, bytes);
-    }
-    if (out != right) {
-        memcpy(out, right, bytes);
-    }
-    call(by, left, out, bytes);
-    return true;
 }

@@ -45,8 +45,7 @@ static const unsigned char *reduce_units(const tree_t *tree, uint32_t unit,
         }
         right = operand_of(tree, first + 1);
     }
-    /* Predefined operations need no memory. */
-    (void)ctn_reduce(tree->by, left, right, out, tree->bytes);
+    ctn_reduce(tree->by, left, right, out, tree->bytes);
     return out;
 }
 

@@ -151,21 +151,21 @@ const char *ctn_reduce_op_mismatch(const ctn_reduce_op_t *op,
     return text;
 }
 
-bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
+void ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
                 void *out, size_t bytes)
 {
     assert(ctn_reduce_op_valid(by->op, by->type));
     if (bytes == 0) {
-        return true;
+        return;
     }
     assert(bytes % by->type->bytes == 0);
     if (by->op->function != NULL) {
-        return ctn_apply(by, left, right, out, bytes);
+        ctn_apply(by, left, right, out, bytes);
+        return;
     }
     ctn_fixed_t element = by->type->element;
     ctn_kernel_t kernel = (*ctn_kernels(0))[by->op->number][element];
     kernel(left, right, out, bytes / ctn_type_fixed[element]->bytes);
-    return true;
 }
 
 static const char *name_of_code(uint8_t code)

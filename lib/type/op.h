@@ -47,11 +47,25 @@ static inline const ctn_reduce_op_t *ctn_reduce_op_of(catena_op_t handle)
     "the operation is NULL, freed, or none; pass a predefined one, such as "   \
     "CATENA_SUM, or one made by catena_op_create"
 
+/** Memory for copies of operands: one piece for all reductions of a context. */
+typedef struct ctn_copies {
+    void *memory; /* malloc'd */
+    size_t bytes;
+} ctn_copies_t;
+
 /** An operation with the type of its elements. */
 typedef struct ctn_reducer {
     const ctn_reduce_op_t *op;
     const ctn_type_t *type;
+    const ctn_copies_t *copies; /* see ctn_reducer_reserve */
 } ctn_reducer_t;
+
+/** Let there be enough memory for ctn_reduce, which then cannot fail: other
+ * ranks may wait for its result. Not needed for elements that are dense and
+ * have at most 4 KiB, nor for predefined operations.
+ * @param[in,out] copies which other reducers may have, too
+ * @return false: no memory */
+bool ctn_reducer_reserve(ctn_reducer_t *by, ctn_copies_t *copies);
 
 /** Whether the result depends on the order in which operands are combined,
  * since each step rounds: sums and products of floats and complex numbers. */
@@ -90,17 +104,14 @@ const char *ctn_reducer_describe(uint8_t op, uint8_t type, char *text,
  * type is dense, functions of the application get the pointers passed here; the
  * library's own buffers are aligned to 16 bytes. If not, they get copies with
  * the type's layout, with zeros between the data.
- * @param[in]  by    ctn_reduce_op_valid must be true
+ * @param[in]  by    ctn_reduce_op_valid and ctn_reducer_reserve must be true
  * @param[out] out   `left`, or `right`, or overlapping neither of them
- * @param[in]  bytes of each operand; a multiple of the type's size
- * @return false: no memory; `out` is undefined. Always true for predefined
- *         operations, and for dense types if `out` is not `left` or elements
- *         have at most 4 KiB. */
-bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
+ * @param[in]  bytes of each operand; a multiple of the type's size */
+void ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
                 void *out, size_t bytes);
 
 /** The same for a function of the application; `bytes` is not 0. */
-bool ctn_apply(const ctn_reducer_t *by, const char *left, const char *right,
+void ctn_apply(const ctn_reducer_t *by, const char *left, const char *right,
                char *out, size_t bytes);
 
 /** Return whether the operation is defined for this type. */

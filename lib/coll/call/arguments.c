@@ -263,7 +263,8 @@ static inline catena_status_t read_reducer(const call_check_t *check)
         !ctn_reduce_op_valid(op, type)) {
         return refuse_reducer(check);
     }
-    check->operands->by = (ctn_reducer_t){op, ctn_reduce_op_unit(op, type)};
+    check->operands->by =
+        (ctn_reducer_t){.op = op, .type = ctn_reduce_op_unit(op, type)};
     return CATENA_OK;
 }
 

@@ -210,25 +210,29 @@ static ctn_op_t *make_op(const ctn_call_t *call)
 
 /** Make the operation of a persistent request, on a hidden duplicate of the
  * group. */
-static ctn_op_t *make_hidden_op(ctn_call_t *call,
-                                const ctn_signature_t *signature)
+static catena_status_t make_hidden_op(ctn_call_t *call,
+                                      const ctn_signature_t *signature,
+                                      ctn_op_t **made)
 {
     bool exchanged = call->exchanged;
     ctn_op_t *op = exchanged ? ctn_exchange_create(call) : take_op(call);
     ctn_hidden_t *hidden;
     if (op == NULL) {
-        return NULL;
+        return ctn_group_give_up(call->group, CATENA_ERR_NO_MEMORY);
     }
     ctn_call_t *own = exchanged ? ctn_op_state(op) : &ctn_ml_of(op)->call;
-    if (ctn_hidden_make(call->group, signature, &hidden) != CATENA_OK) {
+    catena_status_t status = ctn_hidden_make(call->group, signature, &hidden);
+    if (status != CATENA_OK) {
         own->holds = false; /* make_request drops the references */
         ctn_op_release(op);
-        return NULL;
+        return status;
     }
     own->group = &hidden->group;
     op->start = exchanged ? NULL : ctn_ml_begin;
+    op->persistent = true;
     ctn_hidden_own(op, hidden);
-    return op;
+    *made = op;
+    return CATENA_OK;
 }
 
 static catena_status_t run_blocking(const ctn_composition_t *composition,
@@ -277,7 +281,7 @@ static catena_status_t run_gathered(const ctn_call_t *call)
         .in_place = true};
     catena_status_t status = gather(group, &vectors);
     if (status == CATENA_OK) {
-        status = ctn_exchange_reduce(call, data);
+        ctn_exchange_reduce(call, data);
     }
     ctn_scratch_free(exec, data, bytes);
     ctn_ml_record_exchange(call, exec->tally.messages - messages);
@@ -356,19 +360,20 @@ static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
                                     catena_request_t **request)
 {
     hold(call);
-    ctn_op_t *op = mode == CTN_PERSISTENT ? make_hidden_op(call, signature)
-                   : call->exchanged      ? ctn_exchange_create(call)
-                                          : take_op(call);
+    if (mode == CTN_PERSISTENT) {
+        catena_status_t status = make_hidden_op(call, signature, request);
+        if (status != CATENA_OK) {
+            ctn_call_drop(call);
+        }
+        return status;
+    }
+    ctn_op_t *op = call->exchanged ? ctn_exchange_create(call) : take_op(call);
     if (op == NULL) {
         ctn_call_drop(call);
         return ctn_group_give_up(call->group, CATENA_ERR_NO_MEMORY);
     }
-    if (mode == CTN_PERSISTENT) {
-        op->persistent = true;
-    } else {
-        ctn_call_start(call->group, signature, op,
-                       call->exchanged ? NULL : ctn_ml_begin);
-    }
+    ctn_call_start(call->group, signature, op,
+                   call->exchanged ? NULL : ctn_ml_begin);
     *request = op;
     return CATENA_OK;
 }
@@ -449,7 +454,7 @@ static inline bool read_plain(const ctn_composition_t *composition,
         if (args->op == NULL || !ctn_reduce_op_valid(args->op, own->type)) {
             return false;
         }
-        basic->by = (ctn_reducer_t){args->op, own->type};
+        basic->by = (ctn_reducer_t){.op = args->op, .type = own->type};
         *in_order |= !ctn_reduce_op_commutes(args->op);
     }
     if (ctn_ml_config_find(group, composition->of, config) != CATENA_OK) {
@@ -565,6 +570,10 @@ static catena_status_t run_usual(const ctn_composition_t *composition,
         return status;
     }
     ctn_arguments_note(record, &peers, &operands);
+    if (operands.by.op != NULL &&
+        !ctn_reducer_reserve(&operands.by, &group->exec->copies)) {
+        return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
+    }
     status = ctn_arguments_compare(args, group, mode, &operands, &signature,
                                    &checked);
     if (status != CATENA_OK) {

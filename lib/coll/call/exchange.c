@@ -135,17 +135,16 @@ static const unsigned char *vector_of(void *from, uint32_t i)
     return vectors->data + i * vectors->each;
 }
 
-catena_status_t ctn_exchange_reduce(const ctn_call_t *call, unsigned char *data)
+void ctn_exchange_reduce(const ctn_call_t *call, unsigned char *data)
 {
     ctn_exec_t *exec = call->group->exec;
     uint32_t operands = ctn_exchange_operands(call, rank_of(call));
     size_t each = call->in.bytes;
-    catena_status_t status = CATENA_OK;
     vectors_t vectors = {data, each};
     size_t from = 0; /* of the result, or of this rank's block */
     if (!call->balanced && operands > 0) {
         from = (operands - 1) * each;
-        status = ctn_exchange_fold(exec, call, data, operands, each);
+        ctn_exchange_fold(exec, call, data, operands, each);
     } else if (call->balanced) {
         if (!exec->drop_data) {
             ctn_balanced_reduce(&call->by, operands, vector_of, &vectors, each,
@@ -159,21 +158,17 @@ catena_status_t ctn_exchange_reduce(const ctn_call_t *call, unsigned char *data)
     if (operands > 0 && call->out.bytes > 0) {
         ctn_span_write(exec, &call->out, 0, call->out.bytes, data + from);
     }
-    return status;
 }
 
-catena_status_t ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
-                                  unsigned char *data, uint32_t operands,
-                                  size_t each)
+void ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
+                       unsigned char *data, uint32_t operands, size_t each)
 {
     for (uint32_t i = 1; i < operands; i++, data += each) {
         ctn_exec_charge(exec, CTN_WORK_REDUCE, each);
-        if (!exec->drop_data &&
-            !ctn_reduce(&call->by, data, data + each, data + each, each)) {
-            return CATENA_ERR_NO_MEMORY;
+        if (!exec->drop_data) {
+            ctn_reduce(&call->by, data, data + each, data + each, each);
         }
     }
-    return CATENA_OK;
 }
 
 ctn_step_t ctn_exchange_request(ctn_op_t *op, const ctn_hierarchy_t **after)
@@ -259,11 +254,7 @@ static ctn_step_t reduce(ctn_op_t *op)
     size_t each = result_bytes(call, rank_of(call));
     uint32_t operands = ctn_exchange_operands(call, rank_of(call));
     ctn_ml_record_exchange(call, op->exec->tally.messages - it->messages);
-    catena_status_t status =
-        ctn_exchange_fold(op->exec, call, it->data, operands, each);
-    if (status != CATENA_OK) {
-        return ctn_op_fail(op, status);
-    }
+    ctn_exchange_fold(op->exec, call, it->data, operands, each);
     if (operands > 0 && call->out.bytes > 0) {
         ctn_span_write(op->exec, &call->out, 0, call->out.bytes,
                        it->data + (operands - 1) * each);

@@ -16,17 +16,13 @@ bool ctn_exchange_pack(ctn_exec_t *exec, const ctn_call_t *call,
                        unsigned char **packed);
 
 /** Replace each operand, of `each` bytes, by its reduction with all operands
- * before it.
- * @return ERR_NO_MEMORY: never for predefined operations */
-catena_status_t ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
-                                  unsigned char *data, uint32_t operands,
-                                  size_t each);
+ * before it. */
+void ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
+                       unsigned char *data, uint32_t operands, size_t each);
 
 /** Reduce the gathered vectors of all ranks, one after the other in `data`, as
- * a reproducible call requires, and write this rank's result.
- * @return as ctn_exchange_fold */
-catena_status_t ctn_exchange_reduce(const ctn_call_t *call,
-                                    unsigned char *data);
+ * a reproducible call requires, and write this rank's result. */
+void ctn_exchange_reduce(const ctn_call_t *call, unsigned char *data);
 
 /** Where a reproducible scan starts: request the hierarchy that ranks
  * without this setting use, so that all ranks start the same operations, and

@@ -253,8 +253,7 @@ static ctn_step_t reduce(ctn_op_t *op)
     }
     size_t each = elements_of(call, rank_of(call)) * call->by.type->bytes;
     if (it->status == CATENA_OK) {
-        it->status =
-            ctn_exchange_fold(op->exec, call, it->data, size_of(call), each);
+        ctn_exchange_fold(op->exec, call, it->data, size_of(call), each);
     }
     if (it->status != CATENA_OK &&
         (it->after == NULL || it->after->status == CATENA_OK)) {

@@ -115,9 +115,8 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
                  size_t bytes)
 {
     ctn_exec_charge(ml->exec, CTN_WORK_REDUCE, bytes);
-    if (!ml->exec->drop_data &&
-        !ctn_reduce(&ml->call.by, left, right, out, bytes)) {
-        ml->status = CATENA_ERR_NO_MEMORY;
+    if (!ml->exec->drop_data) {
+        ctn_reduce(&ml->call.by, left, right, out, bytes);
     }
 }
 

@@ -347,8 +347,7 @@ static inline bool ctn_ml_find_root(const ctn_ml_t *ml, unsigned level,
     return *member < sbgp->size;
 }
 
-/** out = left op right; see ctn_reduce. If it needs memory and there is none,
- * the operation will end with ERR_NO_MEMORY. */
+/** out = left op right; see ctn_reduce. */
 void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
                  size_t bytes);
 

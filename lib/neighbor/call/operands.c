@@ -60,9 +60,9 @@ static catena_status_t combine(ctn_op_t *op, const void *left,
         ctn_span_read(op->exec, right, 0, bytes, copy);
         operand = copy;
     }
-    bool done = ctn_reduce(&x->by, left, operand, out, bytes);
+    ctn_reduce(&x->by, left, operand, out, bytes);
     ctn_scratch_free(op->exec, copy, bytes);
-    return done ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+    return CATENA_OK;
 }
 
 /** Copies an operand to the result. */

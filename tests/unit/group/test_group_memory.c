@@ -338,7 +338,48 @@ static void add(const void *in, void *inout, size_t count, catena_type_t type,
     }
 }
 
+/** Elements of two numbers with gaps, and `add`. */
+static void make_gaps(job_t *job, catena_type_t *gaps, catena_op_t *sum)
+{
+    bool armed = refusal.armed;
+    refusal.armed = false;
+    JOB_CHECK(job,
+              catena_type_vector(2, 1, 2, CATENA_INT64, gaps) == CATENA_OK);
+    JOB_CHECK(job, catena_op_create(add, NULL, 0, sum) == CATENA_OK);
+    refusal.armed = armed;
+}
+
 /** A rank that has no memory to apply an operation sends no wrong data. */
+static catena_status_t reduce_add(job_t *job, catena_group_t **out)
+{
+    enum { ELEMENTS = 500, WORDS = 3 }; /* of the extent */
+    static int64_t data[RANKS][2][(ELEMENTS + 1) * WORDS];
+    int64_t *own = data[job->rank][0], *result = data[job->rank][1];
+    catena_group_t *world = job->context->world;
+    catena_type_t gaps;
+    catena_op_t sum;
+    (void)out;
+    for (int i = 0; i < ELEMENTS; i++) {
+        own[i * WORDS] = 1;
+    }
+    make_gaps(job, &gaps, &sum);
+    catena_status_t status =
+        catena_allreduce(own, result, ELEMENTS, gaps, sum, world);
+    for (int i = 0; status == CATENA_OK && i < ELEMENTS; i++) {
+        JOB_CHECK(job, result[i * WORDS] == RANKS);
+    }
+    if (status == CATENA_OK) {
+        status = catena_scan(own, result, ELEMENTS, gaps, sum, world);
+    }
+    for (int i = 0; status == CATENA_OK && i < ELEMENTS; i++) {
+        JOB_CHECK(job, result[i * WORDS] == (int64_t)job->rank + 1);
+    }
+    (void)catena_op_free(&sum);
+    (void)catena_type_free(&gaps);
+    return status;
+}
+
+/** The same on a chain. */
 static catena_status_t chain_add(job_t *job, catena_group_t **out)
 {
     int64_t own[4] = {1}, left[4] = {0}, right[4] = {0};
@@ -346,12 +387,7 @@ static catena_status_t chain_add(job_t *job, catena_group_t **out)
     catena_type_t gaps;
     catena_op_t sum;
     (void)out;
-    bool armed = refusal.armed;
-    refusal.armed = false;
-    JOB_CHECK(job,
-              catena_type_vector(2, 1, 2, CATENA_INT64, &gaps) == CATENA_OK);
-    JOB_CHECK(job, catena_op_create(add, NULL, 0, &sum) == CATENA_OK);
-    refusal.armed = armed;
+    make_gaps(job, &gaps, &sum);
     catena_status_t status = catena_chain_double_scan(own, left, right, 1, gaps,
                                                       sum, job->context->world);
     JOB_CHECK(job,
@@ -382,7 +418,7 @@ static const making_t returning[] = {
     {dup, NULL},    {split, NULL},      {split_by, "cheng"}, {split_by, "hash"},
     {listed, NULL}, {listed_all, NULL}, {grid, NULL},        {sub, NULL},
     {shrink, NULL}, {set, NULL},        {sparse, NULL},      {chain, NULL},
-    {fence, NULL},  {chain_add, NULL},
+    {fence, NULL},  {chain_add, NULL},  {reduce_add, NULL},
 };
 
 enum { RETURNING = sizeof(returning) / sizeof(returning[0]), REFUSED_ON = 3 };
@@ -470,7 +506,7 @@ START_TEST(returned)
          * the hierarchy there are fewer of its strings, which the C
          * library allocates, uncounted; so is the result of an exchange. */
         ck_assert_msg(left <= usual || making.make == set ||
-                          making.make == sparse,
+                          making.make == sparse || making.make == reduce_add,
                       "%lu refused: %ld blocks are left", k, left - usual);
     }
     ck_assert_uint_gt(failed, 0);

@@ -48,8 +48,8 @@ static double naive(uint32_t count, size_t e)
 static void compare(uint32_t count, size_t length, uint32_t where)
 {
     static double expected[LONGEST], other[LONGEST + 1];
-    ctn_reducer_t by = {ctn_reduce_op_of(CATENA_SUM),
-                        ctn_type_fixed[CTN_FIXED_double]};
+    ctn_reducer_t by = {.op = ctn_reduce_op_of(CATENA_SUM),
+                        .type = ctn_type_fixed[CTN_FIXED_double]};
     for (size_t e = 0; e < length; e++) {
         for (uint32_t i = 0; i < count; i++) {
             uint32_t drawn = (uint32_t)rand();

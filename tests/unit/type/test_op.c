@@ -38,7 +38,8 @@ static bool takes(catena_op_t op, catena_type_t type)
 
 static ctn_reducer_t reducer(catena_op_t op, catena_type_t type)
 {
-    return (ctn_reducer_t){ctn_reduce_op_of(op), ctn_type_of(type)};
+    return (ctn_reducer_t){.op = ctn_reduce_op_of(op),
+                           .type = ctn_type_of(type)};
 }
 
 static uint64_t random_state;
@@ -247,17 +248,17 @@ START_TEST(promises)
     double a[] = {NAN, 1, 0.0, -0.0};
     double b[] = {1, NAN, -0.0, 0.0};
     double c[4];
-    ck_assert(ctn_reduce(&max, a, b, c, sizeof(c)));
+    ctn_reduce(&max, a, b, c, sizeof(c));
     ck_assert(c[0] == 1 && isnan(c[1]) && signbit(c[2]) && !signbit(c[3]));
 
     ctn_reducer_t sum = reducer(CATENA_SUM, CATENA_INT64);
     int64_t most = INT64_MAX;
-    ck_assert(ctn_reduce(&sum, &most, &(int64_t){1}, &most, sizeof(most)));
+    ctn_reduce(&sum, &most, &(int64_t){1}, &most, sizeof(most));
     ck_assert(most == INT64_MIN);
 
     ctn_reducer_t at = reducer(CATENA_MINLOC, CATENA_DOUBLE_INT32);
     catena_double_int32_t left = {2.5, 7}, right = {2.5, 3};
-    ck_assert(ctn_reduce(&at, &left, &right, &left, sizeof(left)));
+    ctn_reduce(&at, &left, &right, &left, sizeof(left));
     ck_assert(left.value == 2.5 && left.index == 3);
     ck_assert_uint_eq(catena_type_size(CATENA_DOUBLE_INT32), sizeof(left));
 }
@@ -313,13 +314,13 @@ START_TEST(derived_types)
         b[i] = 1000 * i;
     }
     ctn_reducer_t by = reducer(CATENA_SUM, rows);
-    ck_assert(ctn_reduce(&by, a, b, b, sizeof(b)));
+    ctn_reduce(&by, a, b, b, sizeof(b));
     for (int i = 0; i < 84; i++) {
         ck_assert_int_eq(b[i], 1001 * i);
     }
     by.type = ctn_type_of(nothing);
     ck_assert(ctn_reduce_op_valid(by.op, by.type));
-    ck_assert(ctn_reduce(&by, a, b, b, 0));
+    ctn_reduce(&by, a, b, b, 0);
     ck_assert(catena_type_free(&row) == CATENA_OK);
     ck_assert(catena_type_free(&rows) == CATENA_OK);
     ck_assert(catena_type_free(&gaps) == CATENA_OK);
@@ -410,7 +411,10 @@ START_TEST(functions_of_users)
     ck_assert(catena_op_create(compose, &composing, 0, &op) == CATENA_OK);
     ck_assert(catena_type_contiguous(n, CATENA_UINT64, &type) == CATENA_OK);
     composing.type = type;
+    ctn_copies_t copies = {NULL, 0};
     ctn_reducer_t by = reducer(op, type);
+    ck_assert(ctn_reducer_reserve(&by, &copies));
+    ck_assert_uint_eq(copies.bytes, n == 600 ? n * sizeof(uint64_t) : 0);
     (void)ctn_reduce_op_hold(by.op);
     ck_assert(catena_op_free(&op) == CATENA_OK && op == NULL);
     ck_assert(ctn_reduce_op_valid(by.op, by.type) &&
@@ -423,10 +427,11 @@ START_TEST(functions_of_users)
         }
         composing.calls = 0;
         size_t bytes = MOST / n * n * sizeof(uint64_t);
-        ck_assert(ctn_reduce(&by, left, right, on_left ? left : right, bytes));
+        ctn_reduce(&by, left, right, on_left ? left : right, bytes);
         ck_assert_mem_eq(on_left ? left : right, expected, bytes);
         ck_assert_uint_eq(composing.calls, MOST / n);
     }
+    free(copies.memory);
     ctn_reduce_op_drop(by.op);
     ck_assert(catena_type_free(&type) == CATENA_OK);
 }
@@ -488,7 +493,9 @@ START_TEST(functions_get_the_layout)
     ck_assert(catena_type_hindexed(2, lengths, at, CATENA_UINT64, &words) ==
               CATENA_OK);
     ck_assert(catena_type_resized(words, -8, seen.extent, &type) == CATENA_OK);
-    ctn_reducer_t by = {ctn_reduce_op_of(op), ctn_type_of(type)};
+    ctn_copies_t copies = {NULL, 0};
+    ctn_reducer_t by = reducer(op, type);
+    ck_assert(ctn_reducer_reserve(&by, &copies));
     uint64_t *const results[] = {out, left, right};
     for (int r = 0; r < 3; r++) {
         seen.elements = seen.calls = 0;
@@ -497,12 +504,13 @@ START_TEST(functions_get_the_layout)
         for (size_t i = 0; i < 2 * elements; i += 2) {
             oracle_affine(left + i, right + i, 2, expected + i);
         }
-        ck_assert(ctn_reduce(&by, left, right, results[r], elements * 16));
+        ctn_reduce(&by, left, right, results[r], elements * 16);
         ck_assert_mem_eq(results[r], expected, elements * 16);
         ck_assert_uint_eq(seen.elements, elements);
         ck_assert_uint_eq(seen.calls, 3);
     }
     ck_assert_uint_eq(seen.wrong, 0);
+    free(copies.memory);
     ck_assert(catena_op_free(&op) == CATENA_OK);
     ck_assert(catena_type_free(&words) == CATENA_OK);
     ck_assert(catena_type_free(&type) == CATENA_OK);

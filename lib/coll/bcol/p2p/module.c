@@ -297,15 +297,14 @@ ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status)
     return ctn_op_fail(op, status);
 }
 
-catena_status_t ctn_p2p_reduce(ctn_op_t *op, const void *left,
-                               const void *right, void *out, size_t bytes)
+void ctn_p2p_reduce(ctn_op_t *op, const void *left, const void *right,
+                    void *out, size_t bytes)
 {
     const ctn_p2p_call_t *call = ctn_op_state(op);
     ctn_exec_charge(op->exec, CTN_WORK_REDUCE, bytes);
-    return bytes == 0 || op->exec->drop_data || call->status != CATENA_OK ||
-                   ctn_reduce(&call->basic->by, left, right, out, bytes)
-               ? CATENA_OK
-               : CATENA_ERR_NO_MEMORY;
+    if (!op->exec->drop_data && call->status == CATENA_OK) {
+        ctn_reduce(&call->basic->by, left, right, out, bytes);
+    }
 }
 
 void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes)

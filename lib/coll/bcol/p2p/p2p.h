@@ -146,8 +146,8 @@ ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status);
 ctn_step_t ctn_p2p_end_vector(ctn_op_t *op);
 
 /** out = left op right; see ctn_reduce. */
-catena_status_t ctn_p2p_reduce(ctn_op_t *op, const void *left,
-                               const void *right, void *out, size_t bytes);
+void ctn_p2p_reduce(ctn_op_t *op, const void *left, const void *right,
+                    void *out, size_t bytes);
 
 /** Copy user data, unless they are in place. */
 void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes);

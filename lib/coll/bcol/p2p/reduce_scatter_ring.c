@@ -81,10 +81,9 @@ static ctn_step_t take(ctn_op_t *op, const unsigned char *data)
         }
         target = ring->ready->data;
     }
-    catena_status_t status =
-        ctn_p2p_reduce(op, data, own_fragment(ring, true), target,
-                       ctn_p2p_ring_bytes(ring, true));
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    ctn_p2p_reduce(op, data, own_fragment(ring, true), target,
+                   ctn_p2p_ring_bytes(ring, true));
+    return CTN_STEP_NEXT;
 }
 
 const ctn_p2p_ring_algorithm_t ctn_p2p_reduce_scatter_ring = {

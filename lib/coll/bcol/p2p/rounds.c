@@ -59,8 +59,9 @@ static catena_status_t take_message(ctn_op_t *op, ctn_p2p_rounds_t *rounds,
     default:
         rounds->value = rounds->out != NULL ? rounds->out : message;
         bool left = rounds->from < rounds->call.p2p->me;
-        return ctn_p2p_reduce(op, left ? message : own, left ? own : message,
-                              (void *)(uintptr_t)rounds->value, rounds->bytes);
+        ctn_p2p_reduce(op, left ? message : own, left ? own : message,
+                       (void *)(uintptr_t)rounds->value, rounds->bytes);
+        return CATENA_OK;
     }
 }
 

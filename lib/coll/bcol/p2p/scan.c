@@ -62,22 +62,21 @@ static catena_status_t take(ctn_op_t *op, unsigned index, unsigned char *theirs)
     const ctn_p2p_t *p2p = scan->rounds.call.p2p;
     size_t bytes = scan->rounds.bytes;
     void *result = scan->rounds.out != NULL ? scan->rounds.out : theirs;
-    catena_status_t status = CATENA_OK;
     if (theirs == NULL) {
         return CATENA_OK;
     }
     if (sends_in(p2p, index + 1)) {
         void *value = ctn_op_eager(op, p2p->rounds + index, 1, bytes);
-        status = ctn_p2p_reduce(op, theirs, scan->rounds.value, value, bytes);
+        ctn_p2p_reduce(op, theirs, scan->rounds.value, value, bytes);
         scan->rounds.value = value;
     }
     if (index == 0) {
         ctn_p2p_copy(op, result, theirs, bytes);
-    } else if (status == CATENA_OK) {
-        status = ctn_p2p_reduce(op, theirs, scan->before, result, bytes);
+    } else {
+        ctn_p2p_reduce(op, theirs, scan->before, result, bytes);
     }
     scan->before = result;
-    return status;
+    return CATENA_OK;
 }
 
 /* The first member does not wait for any other. */

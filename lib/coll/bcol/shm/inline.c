@@ -167,8 +167,7 @@ static void fold(shm_run_t *run, uint32_t end)
             return;
         }
         if (i > 0) {
-            /* Elements this short need no memory. */
-            (void)ctn_reduce(&basic->by, left, right, basic->out, basic->bytes);
+            ctn_reduce(&basic->by, left, right, basic->out, basic->bytes);
             ctn_exec_charge(run->shm->module.exec, CTN_WORK_REDUCE,
                             basic->bytes);
         }

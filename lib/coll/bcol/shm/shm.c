@@ -65,10 +65,8 @@ void shm_reduce(shm_call_t *call, const void *left, const void *right,
                 void *out, size_t bytes)
 {
     ctn_exec_t *exec = call->shm->module.exec;
-    if (!exec->drop_data && !call->mismatch &&
-        !ctn_reduce(&call->basic->by, left, right, out, bytes)) {
-        /* Go on, since other members wait for this one. */
-        call->status = CATENA_ERR_NO_MEMORY;
+    if (!exec->drop_data && !call->mismatch) {
+        ctn_reduce(&call->basic->by, left, right, out, bytes);
     }
     ctn_exec_charge(exec, CTN_WORK_REDUCE, bytes);
 }
