@@ -4,10 +4,14 @@
 
 #include "exec/deaths.h"
 
-/** A phase in which this rank has given its group up runs to its end, but sends
- * nothing: its data may be invalid. @return why the group has failed, or OK */
+/** A phase in which this rank has given its group up, or the job, runs to its
+ * end, but sends nothing: its data may be invalid.
+ * @return why the group or the job has failed, or OK */
 static catena_status_t may_send(const ctn_op_t *op)
 {
+    if (op->exec->status != CATENA_OK) {
+        return op->exec->status;
+    }
     return op->exec->deaths != NULL && ctn_op_must_stop(op)
                ? ctn_op_failure(op)->status
                : CATENA_OK;
