@@ -37,7 +37,6 @@ struct ctn_deaths {
     uint64_t offset;     /* of the table, in every arena */
     uint8_t *dead;       /* [ranks]: 1: this rank knows */
     unsigned depth;      /* of ctn_deaths_enter */
-    bool failures;       /* a group has failed */
     bool joining;        /* not all ranks have joined: a death ends the job */
     uint8_t *closed;     /* [ranks]: 1: no message of it arrives any more */
     uint8_t *direct;     /* [ranks]: 1: connected by the network, also on the

@@ -161,13 +161,13 @@ catena_status_t ctn_hidden_create(catena_group_t *of, ctn_hidden_t **out)
 }
 
 /** Whether members that have not noticed its failure may access the memory of
- * a group. The group of a hidden duplicate may have been released. */
+ * a group. A hidden duplicate may outlive the group that it duplicates, whose
+ * failure stays. */
 static bool may_be_accessed(const catena_group_t *group)
 {
-    const ctn_deaths_t *deaths = group->exec->deaths;
-    return deaths != NULL &&
-           (group->hidden ? deaths->failures
-                          : ctn_group_status(group) != CATENA_OK);
+    const ctn_failure_t *failure =
+        group->hidden ? group->sequence.failure : ctn_group_failure(group);
+    return failure != NULL && failure->status != CATENA_OK;
 }
 
 void ctn_group_release(catena_group_t *group)

@@ -55,7 +55,6 @@ static void fail(ctn_failure_t *failure, catena_status_t status)
         return;
     }
     failure->status = status;
-    r->exec->deaths->failures = true;
     r->since_ns = r->exec->virtual_time ? 0 : ctn_exec_time(r->exec);
     r->checks = r->exec->peer_checks;
     if (r->exec->deaths->depth > 0) {
