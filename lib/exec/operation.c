@@ -16,7 +16,7 @@ ctn_op_t *ctn_op_take(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
 #ifdef NDEBUG
     enum { TOGETHER = 1 };
 #else
-    enum { TOGETHER = 64 }; /* so that one is not used again at once */
+    enum { TOGETHER = 8 }; /* so that one is not used again at once */
 #endif
     ctn_op_t *op = ctn_pool_get(&exec->pool, sizeof(*op), TOGETHER);
     if (op == NULL) {

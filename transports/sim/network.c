@@ -87,7 +87,13 @@ static uint64_t *first_free(uint64_t *port, uint32_t count)
 
 /* ---- orders ---- */
 
-enum { PAIRS = 1 << 18 }; /* entries of sim->pair */
+enum { PAIRS = 1 << 18 }; /* entries of sim->pair, at most */
+
+/** @return whether each pair of ranks has its own entry of sim->pair */
+static bool every_pair(const ctn_sim_t *sim)
+{
+    return (uint64_t)sim->ranks * sim->ranks <= PAIRS;
+}
 
 /** When a message may arrive: with random delays the flags of a pair of ranks
  * must stay in order. Pairs with the same hash are kept in one order, too,
@@ -101,7 +107,8 @@ static uint64_t in_order(ctn_sim_t *sim, const sim_event_t *message,
     }
     uint64_t hash =
         ctn_hash_fibonacci((uint64_t)message->source << 32 | message->target);
-    uint64_t *last = &sim->pair[hash >> 46];
+    size_t own = (size_t)message->source * sim->ranks + message->target;
+    uint64_t *last = &sim->pair[every_pair(sim) ? own : hash >> 46];
     *last = later(*last + 1, arrival);
     return *last;
 }
@@ -461,7 +468,9 @@ void sim_network_create(ctn_sim_t *sim)
     }
     if (sim->params.jitter > 0 || sim->params.reorder ||
         sim->params.delay != NULL) {
-        sim->pair = ctn_region_take(tables, PAIRS, sizeof(uint64_t));
+        sim->pair = ctn_region_take(
+            tables, every_pair(sim) ? (size_t)sim->ranks * sim->ranks : PAIRS,
+            sizeof(uint64_t));
     }
 }
 
