@@ -48,7 +48,7 @@ asked() {
 started() { [ -s "$work/$1.out" ]; }
 
 kinds=(never refused barrier_allreduce roots stopped split_barrier two_groups neighbors
-    finalize late lengths loop other other_request tests progress starts start_other
+    finalize late lengths other other_request tests progress starts start_other
     start_long_ago start_neighbors cart cart_made create
     many_groups groups descriptors)
 for kind in "${kinds[@]}"; do
@@ -106,6 +106,9 @@ ask many_groups 'call 1 of group [0-9a-f]* \(4 ranks\): barrier: 0 2-3; not ther
 ask groups '^ranks are in calls of groups without ids, which are not listed: those beyond what a rank records, ' \
     '^rank 0, .*: in barrier, call 1 of a group; waits'
 ask descriptors 'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$'
+# The only rank that computes; it starts last.
+hang loop
+poll 30 started loop || verdict "hangs: loop" 1 "it has not started"
 ask loop 'call 2 of the world: bcast, 8 B, root 0: 0 2-3; not there yet, in no call: 1$' \
     '^rank 1, process [0-9]*, running: '
 
