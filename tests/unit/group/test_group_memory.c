@@ -649,6 +649,64 @@ START_TEST(used)
 }
 END_TEST
 
+/* ---- after the failure of another group ---- */
+
+/** Heap that this rank uses. */
+static size_t heap_used(const job_t *job)
+{
+    catena_heap_stats_t stats = {.size = sizeof(stats)};
+    (void)catena_heap_get_stats(job->context, &stats);
+    return stats.in_use;
+}
+
+static void after_failure_body(job_t *job)
+{
+    enum { TURNS = 40 };
+    catena_group_t *world = job->context->world;
+    catena_group_t *failed;
+    catena_request_t *request = NULL;
+    int in = 1, out;
+    size_t before = 0;
+    JOB_CHECK(job, catena_group_dup(world, &failed) == CATENA_OK);
+    JOB_CHECK(job, catena_group_revoke(failed) == CATENA_OK);
+    JOB_CHECK(job, catena_barrier_init(failed, &request) == CATENA_ERR_REVOKED);
+    JOB_CHECK(job,
+              catena_allreduce_init(&in, &out, 1, CATENA_INT32, CATENA_SUM,
+                                    failed, &request) == CATENA_ERR_REVOKED);
+    JOB_CHECK(job,
+              catena_alltoall_init(&in, 0, CATENA_INT32, &out, 0, CATENA_INT32,
+                                   failed, &request) != CATENA_ERR_NO_MEMORY);
+    JOB_CHECK(job, catena_request_free(&request) == CATENA_OK);
+    for (int turn = 0; turn < TURNS; turn++) {
+        JOB_CHECK(job,
+                  catena_allreduce_init(&in, &out, 1, CATENA_INT32, CATENA_SUM,
+                                        world, &request) == CATENA_OK);
+        JOB_CHECK(job, catena_request_start(request) == CATENA_OK &&
+                           catena_request_wait(&request) == CATENA_OK);
+        JOB_CHECK(job, catena_request_free(&request) == CATENA_OK);
+        JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+        if (turn == TURNS / 2) {
+            before = heap_used(job);
+        }
+    }
+    JOB_CHECK(job, heap_used(job) == before);
+    JOB_CHECK(job, catena_group_free(&failed) == CATENA_OK);
+    mistaken += job->errors;
+}
+
+/** Memory of requests of groups that have not failed is freed. */
+START_TEST(after_failure)
+{
+    capture_t capture;
+    seed = 1;
+    refusal.which = 0;
+    mistaken = 0;
+    int failed = simulate_returning(after_failure_body, &capture);
+    ck_assert_msg(failed == 0 && mistaken == 0, "%d, %d: %s", failed, mistaken,
+                  capture.text);
+}
+END_TEST
+
 /* ---- a job that is joined without memory ---- */
 
 static int join(const catena_config_t *config, void *argument)
@@ -849,6 +907,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, joining);
     tcase_add_loop_test(tcase, returned, 0, RETURNING);
     tcase_add_loop_test(tcase, used, 0, USINGS);
+    tcase_add_test(tcase, after_failure);
     tcase_add_loop_test(tcase, ended, 0, 4);
     for (int i = 0; i < 8; i += unit_step(4)) {
         tcase_add_loop_test(tcase, forgotten, i, i + 1);
