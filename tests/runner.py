@@ -19,7 +19,6 @@ used. DIR/test-logs has the output of the tests.
 """
 import argparse
 import json
-import math
 import os
 import re
 import select
@@ -173,7 +172,9 @@ class Pool:
 
     def __init__(self, work, pattern):
         self.work, self.pattern = work, pattern
-        self.free = self.cores = len(os.sched_getaffinity(0))
+        self.cores = len(os.sched_getaffinity(0))
+        # Tests wait now and then, so one that waits mostly runs beside others.
+        self.free = self.cores + 0.5
         self.running = []
         self.started = 0
 
@@ -259,15 +260,19 @@ def run(pool, builds, options):
     to_make, waiting, done = list(builds), [], []
     while to_make or waiting or pool.running:
         making = any(isinstance(job, Build) for job in pool.running)
-        while pool.free > 0 and (waiting or to_make and not making):
-            if to_make and not making:
+        while True:
+            if to_make and not making and pool.free >= 1:
                 # The first build has all cores; beside tests, half of them.
-                half = max(1, pool.cores // 2) if done or waiting else pool.free
-                to_make[0].width = min(half, math.ceil(pool.free))
+                half = max(1, pool.cores // 2) if done or waiting else pool.cores
+                to_make[0].width = min(half, int(pool.free))
                 pool.start(to_make.pop(0))
                 making = True
-            else:
-                pool.start(waiting.pop(0))
+                continue
+            fitting = [test for test in waiting if test.width <= pool.free]
+            if not fitting:
+                break
+            waiting.remove(fitting[0])
+            pool.start(fitting[0])
         job, status = pool.next_end()
         if isinstance(job, Build):
             finish_build(job, status)
