@@ -57,8 +57,8 @@ typedef struct catena_op *catena_op_t;
  * base + i * extent, as in a buffer of a call; gaps have any contents, and what
  * is written there has no effect. Elements of types with gaps are passed as
  * copies: the library copies one or more at a time to memory of its own, which
- * takes at least twice the true extent of an element. So an element must not
- * span unrelated memory.
+ * takes at least twice the true extent of an element, and is kept until
+ * catena_finalize. So an element must not span unrelated memory.
  * @param[in]     in       [count] elements, not overlapping inout
  * @param[in,out] inout    [count] elements
  * @param[in]     count    1 or more
