@@ -124,13 +124,25 @@ static catena_status_t find_staging(ctn_op_t *op, ctn_transfer_recv_t *t,
     return t->staging != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
+/** Expose the target to a sender of another node.
+ * @param[out] place the part of the place */
+static bool expose(const ctn_op_t *op, ctn_transfer_recv_t *t,
+                   const ctn_transfer_params_t *p, uint64_t *place)
+{
+    ctn_transport_t *network = op->exec->network;
+    t->exposed = network != NULL && network->ops->expose != NULL &&
+                 network->ops->expose(network, p->target.base, p->target.bytes,
+                                      &t->offset);
+    *place = t->exposed ? t->offset : 0;
+    return t->exposed;
+}
+
 /** Whether the sender can write the block outside the heap: by its address, or
  * by the offset that the network gives it.
  * @param[out] place the part of the place */
 static bool find_outside(const ctn_op_t *op, ctn_transfer_recv_t *t,
                          const ctn_transfer_params_t *p, uint64_t *place)
 {
-    ctn_transport_t *network = op->exec->network;
     if (p->fragments > 0 || p->indirect || p->target.type != NULL) {
         return false;
     }
@@ -139,11 +151,7 @@ static bool find_outside(const ctn_op_t *op, ctn_transfer_recv_t *t,
         return (uintptr_t)p->target.base <= CTN_CTS_OFFSET &&
                ctn_may_attach(op->exec, t->from, p->target.bytes);
     }
-    t->exposed = network != NULL && network->ops->expose != NULL &&
-                 network->ops->expose(network, p->target.base, p->target.bytes,
-                                      &t->offset);
-    *place = t->offset;
-    return t->exposed;
+    return expose(op, t, p, place);
 }
 
 /** Set where fragments go. @param[out] place for the CTS */
@@ -166,11 +174,10 @@ static catena_status_t find_place(ctn_op_t *op, ctn_transfer_recv_t *t,
      * long enough for it. */
     bool conceals = op->exec->deaths != NULL && offset != CTN_STAGED &&
                     ctn_pointer(t->from, 0) == NULL;
-    if ((offset == CTN_STAGED || conceals) && find_outside(op, t, p, place)) {
+    if (offset == CTN_STAGED ? find_outside(op, t, p, place)
+                             : conceals && expose(op, t, p, place)) {
         offset = 0;
-    } else if (offset != CTN_STAGED) {
-        *place = 0; /* of an attempt to expose it */
-    } else {
+    } else if (offset == CTN_STAGED) {
         catena_status_t status = find_staging(op, t, p);
         if (status != CATENA_OK) {
             return status;
@@ -342,7 +349,7 @@ void ctn_transfer_recv_close(const ctn_op_t *op, ctn_transfer_recv_t *t)
     if (t->memory != NULL && (op->status == CATENA_OK || op->clean)) {
         ctn_scratch_free(op->exec, t->memory, t->memory_bytes);
     }
-    conceal(op, t, !op->clean);
+    conceal(op, t, op->status != CATENA_OK && !op->clean);
     for (unsigned i = 0;
          op->status != CATENA_OK && t->posted != 0 && i < CTN_STAGING_FRAGMENTS;
          i++) {

@@ -60,6 +60,15 @@ expect_rc 3
 grep -q 'rank 1 .* was killed by signal 9' "$err" || fail "no word of rank 1"
 done_ "prun --continuous: the exit code of a survivor"
 
+# What a rank sends after the error of another one changes no buffer.
+for call in allgather alltoall; do
+    start --continuous -n 3 --ppn 1 "$build/tests/fault/late" $call
+    finish
+    expect_rc 0
+    [ "$(grep -c '^ok - ' "$out")" -eq 2 ] || fail "$(grep -m1 '^not ok' "$out")"
+    done_ "prun --continuous: data of an $call that come after the error"
+done
+
 start --continuous -n 5 --ppn 1 "$survive" --cut
 finish
 expect_rc 0
