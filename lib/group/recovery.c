@@ -282,8 +282,9 @@ catena_status_t ctn_recovery_of_world(catena_group_t *world)
 }
 
 /** Take it from the list, so that nothing looks at its members any more.
- * Requests may still point to its failure, so the struct stays. */
-static void retire(ctn_recovery_t *r, bool area)
+ * @param last no operation and no request is left that may point to its
+ *             failure; else the struct stays until finalize */
+static void retire(ctn_recovery_t *r, bool area, bool last)
 {
     ctn_deaths_t *deaths = r->exec->deaths;
     ctn_recovery_t **link = (ctn_recovery_t **)&deaths->upper;
@@ -291,18 +292,22 @@ static void retire(ctn_recovery_t *r, bool area)
         link = &(*link)->next;
     }
     *link = r->next;
-    r->next = deaths->retired;
-    deaths->retired = r;
     if (area && !r->area_is_given) {
         ctn_exec_free(r->exec, r->area);
     }
     free(r->member);
     free(r->offset);
     free(r->told);
+    if (last) {
+        free(r);
+        return;
+    }
     r->member = NULL;
     r->offset = NULL;
     r->told = NULL;
     r->size = 0;
+    r->next = deaths->retired;
+    deaths->retired = r;
 }
 
 static void release_list(void **list)
@@ -325,9 +330,11 @@ void ctn_recovery_close(catena_group_t *group)
     }
     group->recovery = NULL;
     if (r->size == 0) {
-        retire(r, !group->stays);
+        retire(r, !group->stays, false);
     } else if (r->failure.status == CATENA_OK) {
-        retire(r, true); /* all members free the group */
+        /* All members free the group. Its teardown has waited for its
+         * operations and requests, except that of a permanent one. */
+        retire(r, true, r->freed && !group->permanent);
     }
 }
 

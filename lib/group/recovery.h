@@ -60,7 +60,9 @@ typedef struct ctn_recovery {
     uint64_t since_ns;   /* when the group failed */
     uint32_t checks;     /* exec->peer_checks then */
     bool stopped;        /* all members have */
-    bool freed;          /* its teardown has begun: no operation is left */
+    bool freed;          /* its teardown has begun: no operation is left, and
+                            no persistent request of a group that is not
+                            permanent */
     /* Agreements. */
     uint64_t asked;   /* number of the last one that this rank has begun */
     uint64_t decided; /* number of the last one of which it has the result */

@@ -59,6 +59,7 @@ static making_t making;
 static uint64_t seed;
 static catena_status_t found[RANKS];
 static unsigned inside; /* ranks that have not left it yet */
+static int mistaken;    /* errors of all ranks */
 
 static catena_status_t dup(job_t *job, catena_group_t **out)
 {
@@ -513,9 +514,72 @@ START_TEST(returned)
 }
 END_TEST
 
-/* ---- what a rank without memory has used, and frees ---- */
+/* ---- groups that are made and freed ---- */
 
-static int mistaken;
+enum { ROUNDS = 40 };
+
+static long kept; /* blocks that the second half of the rounds has left */
+
+/** Make a group, use it, and free it. */
+static void make_and_free(job_t *job)
+{
+    static const int dims[] = {RANKS};
+    static const int periods[] = {1};
+    catena_group_t *world = job->context->world;
+    catena_group_t *group = NULL;
+    catena_neighborhood_t *ring = NULL;
+    catena_request_t *request[2] = {NULL};
+    int32_t in[2 * RANKS] = {0}, out[2 * RANKS];
+    JOB_CHECK(job, split(job, &group) == CATENA_OK);
+    JOB_CHECK(job, catena_group_free(&group) == CATENA_OK);
+    JOB_CHECK(job, dup(job, &group) == CATENA_OK);
+    JOB_CHECK(job, catena_cart_create(group, 1, dims, periods, 0, NULL,
+                                      &ring) == CATENA_OK);
+    JOB_CHECK(job, catena_allreduce_init(in, out, 1, CATENA_INT32, CATENA_SUM,
+                                         group, &request[0]) == CATENA_OK);
+    JOB_CHECK(job, catena_neighbor_alltoall_init(in, 1, CATENA_INT32, out, 1,
+                                                 CATENA_INT32, ring,
+                                                 &request[1]) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(&ring) == CATENA_OK);
+    JOB_CHECK(job, catena_group_free(&group) == CATENA_OK);
+    for (int i = 0; i < 2; i++) { /* which the groups wait for */
+        JOB_CHECK(job, catena_request_start(request[i]) == CATENA_OK);
+        JOB_CHECK(job, catena_request_wait(&request[i]) == CATENA_OK);
+        JOB_CHECK(job, catena_request_free(&request[i]) == CATENA_OK);
+    }
+    for (int i = 0; i < 4; i++) {
+        JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+    }
+}
+
+static void rounds_body(job_t *job)
+{
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        if (i == ROUNDS && job->rank == 0) {
+            kept = -refusal.live;
+        }
+        make_and_free(job);
+    }
+    if (job->rank == 0) {
+        kept += refusal.live;
+    }
+    mistaken += job->errors;
+}
+
+/** No group that has been freed leaves memory where failures are returned. */
+START_TEST(freed)
+{
+    capture_t capture;
+    seed = (uint64_t)_i + 1;
+    refusal.which = 0;
+    mistaken = 0;
+    ck_assert_int_eq(simulate_returning(rounds_body, &capture), 0);
+    ck_assert_int_eq(mistaken, 0);
+    ck_assert_int_lt(kept, ROUNDS);
+}
+END_TEST
+
+/* ---- what a rank without memory has used, and frees ---- */
 
 /** What a rank of the group has. */
 typedef struct used {
@@ -906,6 +970,7 @@ static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, joining);
     tcase_add_loop_test(tcase, returned, 0, RETURNING);
+    tcase_add_loop_test(tcase, freed, 0, 2);
     tcase_add_loop_test(tcase, used, 0, USINGS);
     tcase_add_test(tcase, after_failure);
     tcase_add_loop_test(tcase, ended, 0, 4);
