@@ -300,13 +300,19 @@ static void free_scratch(ctn_exec_t *exec, const rest_t *rest)
     }
 }
 
-/** A detached alltoallv has ended. */
+/** A detached alltoallv has ended. If the group has failed, the scratch memory
+ * stays, as that of a `finish`: members that have not noticed it may still
+ * access it. */
 static void stage_ended(ctn_op_t *op)
 {
+    ctn_exec_t *exec = op->exec;
+    bool keeps = exec->keeps_memory;
     rest_t *rest = op->owned;
     op->owned = NULL;
     if (--rest->stages == 0) {
-        free_scratch(op->exec, rest);
+        exec->keeps_memory = keeps || ctn_op_must_stop(op);
+        free_scratch(exec, rest);
+        exec->keeps_memory = keeps;
     }
 }
 

@@ -175,6 +175,39 @@ static void reproducible_body(job_t *job)
     mistakes += job->errors;
 }
 
+/* ---- scratch memory of a group that has failed ---- */
+
+/** A reproducible scan, by two alltoallvs, that a rank revokes: members that
+ * have not learnt of it may still read what it sends, so its scratch memory
+ * stays. */
+static void revoked_body(job_t *job)
+{
+    enum { COUNT = 32768 };
+    size_t bytes = COUNT * sizeof(double);
+    catena_group_t *world = job->context->world;
+    catena_request_t *request = NULL;
+    catena_heap_stats_t before = {.size = sizeof(before)};
+    catena_heap_stats_t after = {.size = sizeof(after)};
+    double *in = catena_malloc(job->context, bytes);
+    double *out = catena_malloc(job->context, bytes);
+    memset(in, 0, bytes);
+    JOB_CHECK(job, catena_group_set(world, "reproducible", "on") == CATENA_OK);
+    JOB_CHECK(job, catena_scan(in, out, COUNT, CATENA_DOUBLE, CATENA_SUM,
+                               world) == CATENA_OK);
+    JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+    JOB_CHECK(job, catena_heap_get_stats(job->context, &before) == CATENA_OK);
+    JOB_CHECK(job, catena_iscan(in, out, COUNT, CATENA_DOUBLE, CATENA_SUM,
+                                world, &request) == CATENA_OK);
+    JOB_CHECK(job, catena_group_revoke(world) == CATENA_OK);
+    JOB_CHECK(job, catena_request_wait(&request) == CATENA_ERR_REVOKED);
+    for (int i = 0; i < 100; i++) {
+        JOB_CHECK(job, catena_progress(job->context) == CATENA_OK);
+    }
+    JOB_CHECK(job, catena_heap_get_stats(job->context, &after) == CATENA_OK);
+    JOB_CHECK(job, after.in_use >= before.in_use + bytes);
+    mistakes += job->errors;
+}
+
 /* ---- neighborhood collectives ---- */
 
 static unsigned mode; /* 0: blocking, 1: nonblocking, 2: persistent */
@@ -409,8 +442,25 @@ START_TEST(neighbors)
 }
 END_TEST
 
+START_TEST(revoked_scan)
+{
+    capture_t capture;
+    returns = true;
+    nodes = 2;
+    seed = (uint64_t)_i + 1;
+    refusal.which = 0;
+    mistakes = 0;
+    capture_start(&capture);
+    int failed = simulate(revoked_body);
+    capture_stop(&capture);
+    ck_assert_msg(failed == 0 && mistakes == 0, "%d, %d: %s", failed, mistakes,
+                  capture.text);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
+    tcase_add_loop_test(tcase, revoked_scan, 0, 4);
     tcase_add_loop_test(tcase, neighbors, 0, 6);
     tcase_add_loop_test(tcase, reproducible, 0, RANKS);
     tcase_add_loop_test(tcase, calls, 0, 2 * ORACLE_KINDS);
