@@ -111,6 +111,8 @@ static bool poll_background(ctn_exec_t *exec, bool all)
 {
     size_t most = all ? SIZE_MAX : BACKGROUND_BATCH;
     bool moved = false;
+    bool keeps = exec->keeps_memory;
+    exec->keeps_memory = false; /* of a `finish` that polls, not of these */
     if (all) {
         exec->background_next = NULL;
     }
@@ -123,6 +125,7 @@ static bool poll_background(ctn_exec_t *exec, bool all)
         }
         op = exec->background_next;
     }
+    exec->keeps_memory = keeps;
     return moved;
 }
 

@@ -579,6 +579,47 @@ START_TEST(freed)
 }
 END_TEST
 
+/** Free a group; its teardown runs in polls of the `finish` of an operation
+ * whose group has failed, which keeps memory. */
+static size_t free_amid_finish(job_t *job, bool keeps)
+{
+    catena_group_t *world = job->context->world;
+    catena_group_t *group = NULL;
+    catena_heap_stats_t stats = {.size = sizeof(stats)};
+    JOB_CHECK(job, dup(job, &group) == CATENA_OK);
+    JOB_CHECK(job, catena_barrier(group) == CATENA_OK);
+    JOB_CHECK(job, catena_group_free(&group) == CATENA_OK);
+    job->exec->keeps_memory = keeps;
+    while (job->exec->background != NULL) {
+        JOB_CHECK(job, catena_progress(job->context) == CATENA_OK);
+    }
+    job->exec->keeps_memory = false;
+    JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+    JOB_CHECK(job, catena_heap_get_stats(job->context, &stats) == CATENA_OK);
+    return stats.in_use;
+}
+
+static void amid_finish_body(job_t *job)
+{
+    size_t before = free_amid_finish(job, false);
+    for (int i = 0; i < 3; i++) {
+        JOB_CHECK(job, free_amid_finish(job, true) <= before);
+    }
+    mistaken += job->errors;
+}
+
+START_TEST(freed_amid_finish)
+{
+    capture_t capture;
+    seed = (uint64_t)_i + 1;
+    refusal.which = 0;
+    mistaken = 0;
+    int failed = simulate_returning(amid_finish_body, &capture);
+    ck_assert_msg(failed == 0 && mistaken == 0, "%d, %d: %s", failed, mistaken,
+                  capture.text);
+}
+END_TEST
+
 /* ---- what a rank without memory has used, and frees ---- */
 
 /** What a rank of the group has. */
@@ -971,6 +1012,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, joining);
     tcase_add_loop_test(tcase, returned, 0, RETURNING);
     tcase_add_loop_test(tcase, freed, 0, 2);
+    tcase_add_loop_test(tcase, freed_amid_finish, 0, 2);
     tcase_add_loop_test(tcase, used, 0, USINGS);
     tcase_add_test(tcase, after_failure);
     tcase_add_loop_test(tcase, ended, 0, 4);
