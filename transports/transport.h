@@ -69,9 +69,10 @@ typedef struct ctn_attach {
 
 /** Capabilities of a transport, a mask. */
 enum {
-    CTN_CAP_RDMA = 1u << 0,   /* puts need no progress at the target */
-    CTN_CAP_SLEEP = 1u << 1,  /* sleep() wakes on network traffic */
-    CTN_CAP_VIRTUAL = 1u << 2 /* time is virtual */
+    CTN_CAP_RDMA = 1u << 0,    /* puts need no progress at the target */
+    CTN_CAP_SLEEP = 1u << 1,   /* sleep() wakes on network traffic */
+    CTN_CAP_VIRTUAL = 1u << 2, /* time is virtual */
+    CTN_CAP_EXPOSE = 1u << 3   /* `expose` can succeed */
 };
 
 /** The process that a transport is created for. */

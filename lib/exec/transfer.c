@@ -154,6 +154,19 @@ static bool find_outside(const ctn_op_t *op, ctn_transfer_recv_t *t,
     return expose(op, t, p, place);
 }
 
+/** Whether a target in the heap must be concealed when the operation ends.
+ * Where failures are returned, a member of another node may still send when the
+ * operation has failed, and this one has waited long enough for it. */
+static bool must_conceal(const ctn_op_t *op, const ctn_transfer_recv_t *t,
+                         const ctn_transfer_params_t *p)
+{
+    const ctn_transport_t *network = op->exec->network;
+    return op->exec->deaths != NULL && network != NULL &&
+           (network->caps & CTN_CAP_EXPOSE) != 0 &&
+           ctn_pointer(t->from, 0) == NULL &&
+           (p->fragments > 0 ? p->longest : p->target.bytes) > 0;
+}
+
 /** Set where fragments go. @param[out] place for the CTS */
 static catena_status_t find_place(ctn_op_t *op, ctn_transfer_recv_t *t,
                                   const ctn_transfer_params_t *p,
@@ -169,15 +182,15 @@ static catena_status_t find_place(ctn_op_t *op, ctn_transfer_recv_t *t,
         offset =
             p->indirect ? CTN_STAGED : ctn_span_offset(op->exec, &p->target);
     }
-    /* Where failures are returned, also in the heap: a member of another node
-     * may still send when the operation has failed, and this one has waited
-     * long enough for it. */
-    bool conceals = op->exec->deaths != NULL && offset != CTN_STAGED &&
-                    ctn_pointer(t->from, 0) == NULL;
-    if (offset == CTN_STAGED ? find_outside(op, t, p, place)
-                             : conceals && expose(op, t, p, place)) {
+    bool direct = offset != CTN_STAGED;
+    if (!direct) {
+        direct = find_outside(op, t, p, place);
         offset = 0;
-    } else if (offset == CTN_STAGED) {
+    } else if (must_conceal(op, t, p)) {
+        direct = expose(op, t, p, place);
+        offset = 0;
+    }
+    if (!direct) {
         catena_status_t status = find_staging(op, t, p);
         if (status != CATENA_OK) {
             return status;

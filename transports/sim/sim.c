@@ -423,7 +423,8 @@ static void list_members(ctn_sim_t *sim)
         sim_node_t *node = &sim->node[node_of(sim, r)];
         rank->simulator = &simulator;
         rank->base = (ctn_transport_t){.ops = &operations,
-                                       .caps = CTN_CAP_RDMA | CTN_CAP_VIRTUAL};
+                                       .caps = CTN_CAP_RDMA | CTN_CAP_VIRTUAL |
+                                               CTN_CAP_EXPOSE};
         rank->endpoint = (ctn_endpoint_t){&rank->base, NULL, r};
         rank->sim = sim;
         rank->rank = r;

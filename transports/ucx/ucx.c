@@ -318,6 +318,8 @@ static void choose_modes(ctn_ucx_t *transport)
     transport->isolated = survey.names[0] == '\0' && survey.lines > 0;
     if (survey.rdma && transport->rma)
         transport->base.caps |= CTN_CAP_RDMA;
+    if (!transport->rma)
+        transport->base.caps |= CTN_CAP_EXPOSE;
     /* Without error handling the death of a peer causes an endless wait. Error
      * handling costs nothing over tcp (measured), but UCX 1.13 does not support
      * it over shared memory. So it is off only if UCX_TLS allows nothing but

@@ -208,6 +208,51 @@ static void revoked_body(job_t *job)
     mistakes += job->errors;
 }
 
+/* ---- targets that cannot be exposed ---- */
+
+/** All numbers of exposed regions are in use. */
+static void expose_all(job_t *job)
+{
+    static unsigned char memory[RANKS];
+    ctn_transport_t *network = job->exec->network;
+    uint64_t offset;
+    while (network->ops->expose(network, &memory[job->rank], 1, &offset)) {
+        network->ops->conceal(network, offset, true);
+    }
+}
+
+/** @return the most memory of an operation in the heap */
+static size_t transpose(job_t *job, uint64_t *in, uint64_t *out, size_t count)
+{
+    for (size_t i = 0; i < RANKS * count; i++) {
+        in[i] = (uint64_t)job->rank << 32 | i;
+        out[i] = UINT64_MAX;
+    }
+    job->exec->tally.most_memory = 0;
+    JOB_CHECK(job,
+              catena_alltoall(in, count, CATENA_UINT64, out, count,
+                              CATENA_UINT64, job->context->world) == CATENA_OK);
+    for (size_t i = 0; i < RANKS * count; i++) {
+        size_t from = i / count;
+        JOB_CHECK(job, out[i] == ((uint64_t)from << 32 |
+                                  (job->rank * count + i - from * count)));
+    }
+    return job->exec->tally.most_memory;
+}
+
+/** Long blocks for the heap: where they cannot be exposed they are staged. */
+static void unexposed_body(job_t *job)
+{
+    enum { COUNT = 65536 };
+    size_t bytes = (size_t)RANKS * COUNT * sizeof(uint64_t);
+    uint64_t *in = catena_malloc(job->context, bytes);
+    uint64_t *out = catena_malloc(job->context, bytes);
+    size_t exposed = transpose(job, in, out, COUNT);
+    expose_all(job);
+    JOB_CHECK(job, transpose(job, in, out, COUNT) > exposed);
+    mistakes += job->errors;
+}
+
 /* ---- neighborhood collectives ---- */
 
 static unsigned mode; /* 0: blocking, 1: nonblocking, 2: persistent */
@@ -442,25 +487,37 @@ START_TEST(neighbors)
 }
 END_TEST
 
-START_TEST(revoked_scan)
+static void simulate_right(job_body_t run_on_rank, uint64_t with_seed)
 {
     capture_t capture;
     returns = true;
     nodes = 2;
-    seed = (uint64_t)_i + 1;
+    seed = with_seed;
     refusal.which = 0;
     mistakes = 0;
     capture_start(&capture);
-    int failed = simulate(revoked_body);
+    int failed = simulate(run_on_rank);
     capture_stop(&capture);
     ck_assert_msg(failed == 0 && mistakes == 0, "%d, %d: %s", failed, mistakes,
                   capture.text);
+}
+
+START_TEST(revoked_scan)
+{
+    simulate_right(revoked_body, (uint64_t)_i + 1);
+}
+END_TEST
+
+START_TEST(unexposed)
+{
+    simulate_right(unexposed_body, (uint64_t)_i + 1);
 }
 END_TEST
 
 static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, revoked_scan, 0, 4);
+    tcase_add_loop_test(tcase, unexposed, 0, 4);
     tcase_add_loop_test(tcase, neighbors, 0, 6);
     tcase_add_loop_test(tcase, reproducible, 0, RANKS);
     tcase_add_loop_test(tcase, calls, 0, 2 * ORACLE_KINDS);
