@@ -792,8 +792,8 @@ static void after_failure_body(job_t *job)
         JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
         /* The background frees some later. */
         size_t taken = heap_used(job);
-        JOB_CHECK(job, turn < TURNS / 2 || taken <= most);
-        most = taken > most ? taken : most;
+        JOB_CHECK(job, turn < TURNS / 2 || taken <= most + most / 4);
+        most = turn < TURNS / 2 && taken > most ? taken : most;
     }
     JOB_CHECK(job, catena_group_free(&failed) == CATENA_OK);
     mistaken += job->errors;
