@@ -154,10 +154,10 @@ const char *ctn_reduce_op_mismatch(const ctn_reduce_op_t *op,
 void ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
                 void *out, size_t bytes)
 {
-    assert(ctn_reduce_op_valid(by->op, by->type));
-    if (bytes == 0) {
+    if (bytes == 0) { /* a barrier has no operation */
         return;
     }
+    assert(ctn_reduce_op_valid(by->op, by->type));
     assert(bytes % by->type->bytes == 0);
     if (by->op->function != NULL) {
         ctn_apply(by, left, right, out, bytes);
