@@ -121,9 +121,9 @@ CATENA_API catena_status_t catena_group_create(catena_group_t *parent,
  * longer access its buffers. For a rank that makes no call of catena, or that
  * is on another node, it waits half a second at most, unless long data are on
  * their way to that rank: they must leave the buffers first, so it waits until
- * that rank calls catena. One case remains, where the network has RDMA: a rank
- * of another node that is stopped for longer in the middle of a call may write
- * to the buffers afterwards.
+ * that rank calls catena. One case remains, where puts are by RMA (the network
+ * has RDMA, or CATENA_UCX_PUT=rma): a rank of another node that is stopped for
+ * longer in the middle of a call may write to the buffers afterwards.
  *
  * If a connection to a living rank breaks, that rank counts as dead, and its
  * context ends with CATENA_ERR_PEER. If the network falls into parts that

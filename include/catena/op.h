@@ -58,7 +58,8 @@ typedef struct catena_op *catena_op_t;
  * is written there has no effect. Elements of types with gaps are passed as
  * copies: the library copies one or more at a time to memory of its own, which
  * takes at least twice the true extent of an element, and is kept until
- * catena_finalize. So an element must not span unrelated memory.
+ * catena_finalize, as memory for elements of more than 4 KiB is. So an element
+ * must not span unrelated memory.
  * @param[in]     in       [count] elements, not overlapping inout
  * @param[in,out] inout    [count] elements
  * @param[in]     count    1 or more

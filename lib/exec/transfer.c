@@ -259,6 +259,7 @@ catena_status_t ctn_transfer_recv_open(ctn_op_t *op, ctn_transfer_recv_t *t,
                                        const ctn_transfer_params_t *p)
 {
     uint64_t place;
+    conceal(op, t, false); /* of an earlier transfer that ended early */
     t->cts = p->cts;
     t->slot = p->own;
     t->taken = 0;

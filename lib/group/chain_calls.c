@@ -140,9 +140,6 @@ static ctn_step_t deliver(ctn_op_t *op)
     bool at_left = place->rank == 0;
     bool at_right = place->rank + 1 == place->size;
     call->received = true;
-    if (op->exec->status != CATENA_OK) { /* `combine` had no memory */
-        return ctn_op_fail(op, op->exec->status);
-    }
     if (call->code == CTN_CODE_CHAIN_GATHER) {
         catena_status_t status = is_root(call) ? place_blocks(call) : CATENA_OK;
         return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);

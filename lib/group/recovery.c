@@ -282,8 +282,8 @@ catena_status_t ctn_recovery_of_world(catena_group_t *world)
 }
 
 /** Take it from the list, so that nothing looks at its members any more.
- * @param last no operation and no request is left that may point to its
- *             failure; else the struct stays until finalize */
+ * @param last true if no operation and no request is left that may point to
+ *             its failure; else the struct stays until finalize */
 static void retire(ctn_recovery_t *r, bool area, bool last)
 {
     ctn_deaths_t *deaths = r->exec->deaths;
@@ -330,7 +330,8 @@ void ctn_recovery_close(catena_group_t *group)
     }
     group->recovery = NULL;
     if (r->size == 0) {
-        retire(r, !group->stays, false);
+        /* No group was made, so no operation has its failure. */
+        retire(r, !group->stays, true);
     } else if (r->failure.status == CATENA_OK) {
         /* All members free the group. Its teardown has waited for its
          * operations and requests, except that of a permanent one. */

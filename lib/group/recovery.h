@@ -115,6 +115,17 @@ static inline catena_status_t ctn_group_status(const catena_group_t *group)
     const ctn_failure_t *failure = ctn_group_failure(group);
     return failure != NULL ? failure->status : CATENA_OK;
 }
+/** The same for a call that does not begin, with a message. */
+static inline catena_status_t
+ctn_group_explain_status(const catena_group_t *group)
+{
+    const ctn_failure_t *failure = ctn_group_failure(group);
+    if (failure == NULL || failure->status == CATENA_OK) {
+        return CATENA_OK;
+    }
+    failure->explain(failure);
+    return failure->status;
+}
 
 static inline bool ctn_member_is_dead(const ctn_recovery_t *recovery,
                                       uint32_t i)

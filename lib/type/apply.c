@@ -93,9 +93,11 @@ bool ctn_reducer_reserve(ctn_reducer_t *by, ctn_copies_t *copies)
     void *memory = malloc(bytes);
     if (memory == NULL) {
         ctn_error(NULL,
-                  "reduction: no memory for copies of operands, %zu bytes; use "
-                  "a type whose elements span less memory",
-                  bytes);
+                  "reduction: no memory for copies of operands, %zu bytes%s",
+                  bytes,
+                  bytes > 4 * LAID_OUT_BYTES
+                      ? "; use a type whose elements span less memory"
+                      : "");
         return false;
     }
     free(copies->memory);

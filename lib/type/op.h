@@ -104,7 +104,8 @@ const char *ctn_reducer_describe(uint8_t op, uint8_t type, char *text,
  * type is dense, functions of the application get the pointers passed here; the
  * library's own buffers are aligned to 16 bytes. If not, they get copies with
  * the type's layout, with zeros between the data.
- * @param[in]  by    ctn_reduce_op_valid and ctn_reducer_reserve must be true
+ * @param[in]  by    ctn_reduce_op_valid and ctn_reducer_reserve have returned
+ * true
  * @param[out] out   `left`, or `right`, or overlapping neither of them
  * @param[in]  bytes of each operand; a multiple of the type's size */
 void ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,

@@ -35,10 +35,6 @@ ctn_neighbor_validate(const ctn_neighbor_collective_t *collective,
         return status;
     }
     ctn_arguments_note(record, &peers, &operands);
-    if (operands.by.op != NULL &&
-        !ctn_reducer_reserve(&operands.by, &neighborhood->exec->copies)) {
-        return ctn_group_give_up(neighborhood->group, CATENA_ERR_NO_MEMORY);
-    }
     x->collective = collective;
     x->neighborhood = neighborhood;
     x->send = operands.send;

@@ -7,6 +7,7 @@
 
 #include "coll/call/publish.h"
 #include "core/refuse.h"
+#include "group/recovery.h"
 #include "neighbor/call/executor.h"
 
 /** Creates the operation of a validated call. NULL: no memory. */
@@ -57,7 +58,15 @@ run_usual(const ctn_neighbor_collective_t *collective,
         ctn_call_refused(neighborhood->group, record);
         return status;
     }
-    ctn_op_t *op = make(&x, mode);
+    if (mode == CTN_PERSISTENT) {
+        status = ctn_group_explain_status(neighborhood->group);
+        if (status != CATENA_OK) {
+            return status;
+        }
+    }
+    bool has_memory = x.by.op == NULL ||
+                      ctn_reducer_reserve(&x.by, &neighborhood->exec->copies);
+    ctn_op_t *op = has_memory ? make(&x, mode) : NULL;
     if (op == NULL) {
         return ctn_group_give_up(neighborhood->group, CATENA_ERR_NO_MEMORY);
     }

@@ -410,10 +410,9 @@ catena_status_t ctn_hidden_make(catena_group_t *group,
                                 ctn_hidden_t **out)
 {
     static const ctn_split_choice_t by_rules = {.name = NULL};
-    const ctn_failure_t *failure = ctn_group_failure(group);
-    if (failure != NULL && failure->status != CATENA_OK) {
-        failure->explain(failure);
-        return failure->status;
+    catena_status_t status = ctn_group_explain_status(group);
+    if (status != CATENA_OK) {
+        return status;
     }
     ctn_op_t *op = create(group, &all, &by_rules);
     if (op == NULL || ctn_hidden_create(group, out) != CATENA_OK) {

@@ -259,9 +259,11 @@ static ctn_step_t go_round_mismatch(ctn_op_t *op, ctn_p2p_ring_t *ring)
     if (ended(ring, false)) {
         ring->steps_sent = steps;
     }
-    return send_steps(op, ring,
-                      ring->received.group > 0 ? steps : ring->received.step,
-                      steps);
+    /* While fragments may still arrive, the last step has not been received. */
+    uint32_t received = ended(ring, true)          ? steps
+                        : ring->received.group > 0 ? steps - 1
+                                                   : ring->received.step;
+    return send_steps(op, ring, received, steps);
 }
 
 /** Send or receive one fragment. NEXT: all are sent and received. */
