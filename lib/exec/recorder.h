@@ -130,8 +130,8 @@ ctn_recorder_next(const ctn_recorder_t *recorder)
 }
 
 /** Note a call. It makes four stores, since the data of a call follow them:
- * with eight, in paired runs of 8 B and 2 ranks, bcast took 6 ns and allreduce
- * 11 ns longer than without a record, with four 1 to 4 ns and 0 to 3 ns.
+ * with eight, in paired runs of 8 B and 2 ranks, bcast took 6 ns longer than
+ * without a record, with four 1 to 4 ns.
  * @return its record; it is OVER or STARTED when it returns */
 static inline ctn_recorded_call_t *
 ctn_recorder_begin(ctn_recorder_t *recorder, ctn_recorded_scope_t *scope,
