@@ -579,13 +579,20 @@ START_TEST(freed)
 }
 END_TEST
 
+/** Heap that this rank uses. */
+static size_t heap_used(const job_t *job)
+{
+    catena_heap_stats_t stats = {.size = sizeof(stats)};
+    (void)catena_heap_get_stats(job->context, &stats);
+    return stats.in_use;
+}
+
 /** Free a group; its teardown runs in polls of the `finish` of an operation
  * whose group has failed, which keeps memory. */
 static size_t free_amid_finish(job_t *job, bool keeps)
 {
     catena_group_t *world = job->context->world;
     catena_group_t *group = NULL;
-    catena_heap_stats_t stats = {.size = sizeof(stats)};
     JOB_CHECK(job, dup(job, &group) == CATENA_OK);
     JOB_CHECK(job, catena_barrier(group) == CATENA_OK);
     JOB_CHECK(job, catena_group_free(&group) == CATENA_OK);
@@ -595,8 +602,7 @@ static size_t free_amid_finish(job_t *job, bool keeps)
     }
     job->exec->keeps_memory = false;
     JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
-    JOB_CHECK(job, catena_heap_get_stats(job->context, &stats) == CATENA_OK);
-    return stats.in_use;
+    return heap_used(job);
 }
 
 static void amid_finish_body(job_t *job)
@@ -755,14 +761,6 @@ START_TEST(used)
 END_TEST
 
 /* ---- after the failure of another group ---- */
-
-/** Heap that this rank uses. */
-static size_t heap_used(const job_t *job)
-{
-    catena_heap_stats_t stats = {.size = sizeof(stats)};
-    (void)catena_heap_get_stats(job->context, &stats);
-    return stats.in_use;
-}
 
 static void after_failure_body(job_t *job)
 {
