@@ -7,7 +7,6 @@
 
 #include "boot/boot.h"
 #include "context.h"
-#include "core/clock.h"
 #include "core/entry.h"
 #include "core/refuse.h"
 #include "core/sized.h"
@@ -48,7 +47,6 @@ static catena_status_t init(const char *function, const catena_config_t *config,
         return CATENA_ERR_NO_MEMORY;
     }
     CTN_MARK_SET(context, CTN_CONTEXT);
-    context->began_ns = ctn_clock_ns(CLOCK_REALTIME);
     context->log = (ctn_log_t){.level = CATENA_LOG_WARN,
                                .rank = -1,
                                .sink = own.log,

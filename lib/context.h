@@ -18,7 +18,6 @@ struct catena_context {
 #endif
     struct catena_sim_rank *sim; /* NULL: not simulated */
     ctn_log_t log;
-    uint64_t began_ns; /* when catena_init began, by the time of day */
     ctn_config_t config;
     const struct ctn_tuning *tuning;
     ctn_locality_t locality;

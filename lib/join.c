@@ -389,10 +389,8 @@ static catena_status_t make_world(catena_context_t *context)
     ctn_recorder_open(context->exec);
     ctn_group_record(context->world, CTN_SCOPE_WORLD);
     ctn_observer_open(context->exec, exec_config(context), context->boot->node,
-                      context->sim != NULL
-                          ? (context->boot->rank == 0 ? UINT64_MAX : 0)
-                      : context->boot->local_rank == 0 ? context->began_ns
-                                                       : 0);
+                      context->sim != NULL ? context->boot->rank == 0
+                                           : context->boot->local_rank == 0);
     ctn_control_block_t *block = ctn_group_block(context->world);
     if (context->sim == NULL &&
         (context->exec->single_copy || returns_failures(context))) {

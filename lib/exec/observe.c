@@ -308,7 +308,7 @@ static void watch_network(ctn_observer_t *observer)
 /* ---- lifetime ---- */
 
 void ctn_observer_open(ctn_exec_t *exec, const ctn_exec_config_t *config,
-                       const char *node, uint64_t began)
+                       const char *node, bool clears)
 {
     if ((config->stats == 0 && config->trace[0] == '\0') ||
         exec->recorder == NULL) {
@@ -320,7 +320,7 @@ void ctn_observer_open(ctn_exec_t *exec, const ctn_exec_config_t *config,
         observer->last_put = &observer->puts;
         observer->counts = config->stats != 0;
         if (config->trace[0] != '\0') {
-            observer->trace = ctn_trace_open(exec, config->trace, node, began);
+            observer->trace = ctn_trace_open(exec, config->trace, node, clears);
         }
     }
     if (observer == NULL ||

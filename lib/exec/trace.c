@@ -43,28 +43,39 @@ static bool write_all(int file, const char *text, size_t bytes)
     return true;
 }
 
-/** Append the events to the list in the file, whose end is replaced. The file
- * is locked. */
+/* The list of events: its end is replaced when more are appended. */
+static const char list_begin[] = "[", list_end[] = "\n]\n";
+enum { BEGIN = sizeof(list_begin) - 1, END = sizeof(list_end) - 1 };
+
+/** Make the file, which is locked, a list without events. */
+static bool clear(int file)
+{
+    struct stat is;
+    return fstat(file, &is) == 0 &&
+           (!S_ISREG(is.st_mode) || ftruncate(file, 0) == 0) &&
+           write_all(file, list_begin, BEGIN) && write_all(file, list_end, END);
+}
+
+/** Append the events to the list in the file, which is locked. */
 static bool append(const ctn_trace_t *trace, int file)
 {
-    static const char begin[] = "[\n", next[] = ",\n", end[] = "\n]\n";
     struct stat is;
-    if (fstat(file, &is) != 0) {
+    if (fstat(file, &is) != 0 || (is.st_size < BEGIN + END && !clear(file))) {
         return false;
     }
-    bool first = is.st_size < (off_t)(sizeof(end) - 1);
-    off_t at = first ? 0 : is.st_size - (off_t)(sizeof(end) - 1);
+    off_t at = is.st_size > BEGIN + END ? is.st_size - END : BEGIN;
     if (lseek(file, at, SEEK_SET) != at) {
         return false;
     }
-    if (write_all(file, first ? begin : next, 2) &&
+    const char *next = at > BEGIN ? ",\n" : "\n";
+    if (write_all(file, next, strlen(next)) &&
         write_all(file, trace->text, trace->used - 2) &&
-        write_all(file, end, sizeof(end) - 1)) {
+        write_all(file, list_end, END)) {
         return true;
     }
     int error = errno; /* no room: the list ends where it did */
-    if (ftruncate(file, at) == 0 && !first && lseek(file, at, SEEK_SET) == at) {
-        (void)write_all(file, end, sizeof(end) - 1);
+    if (ftruncate(file, at) == 0 && lseek(file, at, SEEK_SET) == at) {
+        (void)write_all(file, list_end, END);
     }
     errno = error;
     return false;
@@ -91,34 +102,20 @@ static bool lock(int file)
     return result == 0;
 }
 
-/** Drop what an earlier job has left in the file, which is locked. Another node
- * of this job may have done so, and have written its own.
- * @param began when this job began, by the time of day */
-static bool clear(int file, uint64_t began)
-{
-    static const uint64_t COARSE_NS = 20000000; /* of times of files */
-    struct stat is;
-    return fstat(file, &is) == 0 &&
-           ((uint64_t)is.st_mtim.tv_sec * CTN_NS_PER_S +
-                    (uint64_t)is.st_mtim.tv_nsec >=
-                began - COARSE_NS ||
-            !S_ISREG(is.st_mode) || ftruncate(file, 0) == 0);
-}
-
-/** @param began not 0: what was written before is dropped */
-static void write_file(ctn_trace_t *trace, uint64_t began)
+/** @param clears drop what it has; else append the events */
+static void change_file(ctn_trace_t *trace, bool clears)
 {
     int file = open(trace->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    bool written = file >= 0 && lock(file) &&
-                   (began == 0 || clear(file, began)) &&
-                   (trace->used == 0 || append(trace, file));
-    if (!written) {
+    if (file < 0 || !lock(file) ||
+        !(clears ? clear(file) : append(trace, file))) {
         give_up(trace);
     }
     if (file >= 0) {
         close(file); /* unlocks it */
     }
-    trace->used = 0;
+    if (!clears) {
+        trace->used = 0;
+    }
 }
 
 /* ---- events ---- */
@@ -142,7 +139,7 @@ static char *room(ctn_trace_t *trace)
     }
     if (trace->bytes - trace->used < LINE && trace->used > 0) {
         uint64_t began = now_of(trace);
-        write_file(trace, 0);
+        change_file(trace, false);
         ctn_trace_work(trace, began, "trace written", NULL, 0);
     }
     return trace->bytes - trace->used < LINE ? NULL : trace->text + trace->used;
@@ -282,7 +279,7 @@ static uint64_t zero_of(const ctn_exec_t *exec)
 }
 
 ctn_trace_t *ctn_trace_open(ctn_exec_t *exec, const char *path,
-                            const char *node, uint64_t began)
+                            const char *node, bool clears)
 {
     ctn_trace_t *trace = calloc(1, sizeof(*trace));
     if (trace == NULL) {
@@ -303,8 +300,8 @@ ctn_trace_t *ctn_trace_open(ctn_exec_t *exec, const char *path,
         rank);
     add(trace, "\"tid\":0,\"ph\":\"M\",\"name\":\"thread_name\",\"args\":{"
                "\"name\":\"calls\"}");
-    if (began != 0) { /* from now on the file is complete JSON */
-        write_file(trace, began);
+    if (clears) { /* from now on the file is complete JSON */
+        change_file(trace, true);
     }
     return trace;
 }
@@ -312,7 +309,7 @@ ctn_trace_t *ctn_trace_open(ctn_exec_t *exec, const char *path,
 void ctn_trace_flush(ctn_trace_t *trace)
 {
     if (!trace->failed && trace->used > 0) {
-        write_file(trace, 0);
+        change_file(trace, false);
     }
 }
 

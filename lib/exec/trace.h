@@ -13,7 +13,7 @@ typedef struct ctn_trace ctn_trace_t;
 
 /** Events of a rank; see ctn_observer_open. */
 ctn_trace_t *ctn_trace_open(ctn_exec_t *exec, const char *path,
-                            const char *node, uint64_t began);
+                            const char *node, bool clears);
 /** Write what is left. Nothing is added afterwards, except by `close`. */
 void ctn_trace_flush(ctn_trace_t *trace);
 void ctn_trace_close(ctn_trace_t *trace);

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/config.h"
@@ -453,13 +454,23 @@ static const char *verify(ctn_heap_t *heap, const ctn_heap_params_t *params,
     return NULL;
 }
 
-/** Whether the process of /proc/PID/fd/N has ended: it says why, or its
- * launcher does. */
+/** Whether the process of /proc/PID/fd/N, which has no such file, has ended: it
+ * says why, or its launcher does. A process that ends closes its files first,
+ * so this waits a little. */
 static bool has_ended(const char *path)
 {
+    const struct timespec pause = {.tv_nsec = 1000000};
     unsigned long long pid;
-    return sscanf(path, "/proc/%llu/", &pid) == 1 &&
-           ctn_process_state(pid) == 0;
+    if (sscanf(path, "/proc/%llu/", &pid) != 1) {
+        return false;
+    }
+    for (int i = 0; i < 200; i++) {
+        if (ctn_process_state(pid) == 0) {
+            return true;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return false;
 }
 
 /* Open the segment of local rank 0, map it, and make this rank's allocator. */
@@ -474,7 +485,8 @@ static catena_status_t open_named(ctn_heap_t *heap,
         heap->kind = CTN_SEGMENT_SHM;
         heap->fd = shm_open(path, O_RDWR | O_CLOEXEC, 0);
     }
-    if (heap->fd < 0 && errno == ENOENT && has_ended(path)) {
+    int error = errno;
+    if (heap->fd < 0 && error == ENOENT && has_ended(path)) {
         ctn_error(ctn_log_kept(), "heap: local rank 0 has ended while this "
                                   "rank joined the job");
         return CATENA_ERR_PEER;
@@ -484,7 +496,7 @@ static catena_status_t open_named(ctn_heap_t *heap,
                   "heap: cannot open %s, the heap of local rank 0: %s; the "
                   "ranks of a node must be of one user and see the same /proc "
                   "and /dev/shm",
-                  path, strerror(errno));
+                  path, strerror(error));
         return CATENA_ERR_SYSTEM;
     }
     const char *wrong = verify(heap, params, id);

@@ -49,7 +49,7 @@ says "a newline in a setting" 1 'found "a\?b"' \
 says "a setting of one rank alone" 1 '\[catena [^]]*\] ERROR CATENA_WAIT: .*"foo"' \
     "$prun" -n 3 "$errors" nothing : -n 1 -x CATENA_WAIT=foo "$errors" nothing
 says "two ranks with different bad settings" 2 'found "bar"' \
-    "$prun" -n 1 -x CATENA_WAIT=foo "$errors" nothing : -n 1 -x CATENA_WAIT=bar "$errors" nothing
+    "$prun" --continuous -n 1 -x CATENA_WAIT=foo "$errors" nothing : -n 1 -x CATENA_WAIT=bar "$errors" nothing
 
 # --- the machine ---
 

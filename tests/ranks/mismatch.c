@@ -265,11 +265,11 @@ static void try_all(rank_test_t *test, unsigned kind)
         bool long_ones = kind == ORACLE_ALLTOALLV && test->place.ranks <= 5;
         /* alltoallw differs from alltoallv in types only. */
         size_t step = kind == ORACLE_ALLTOALLW ? 3 : 1;
-        /* In a layout an algorithm takes every second size. */
+        /* In a layout an algorithm takes every third size. */
         bool some = step == 1 && test->options->layout >= 0;
-        size_t first = (i / (unsigned)ways + i % (unsigned)ways) % 2;
+        size_t first = (i / (unsigned)ways + i % (unsigned)ways) % 3;
         for (size_t k = some ? first : 0; k < count - !long_ones;
-             k += some ? 2 : step) {
+             k += some ? 3 : step) {
             m.bytes = sizes[k];
             m.whole = false;
             try_size(&m, k);

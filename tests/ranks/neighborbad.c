@@ -453,7 +453,7 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
  * take two graphs of each way, simulated ones more. */
 static void one_wrong_length(rank_test_t *test)
 {
-    uint64_t seeds = test->simulated ? 20 : 2 * ORACLE_GRAPH_WAYS;
+    uint64_t seeds = test->options->layout < 0 ? 20 : 2 * ORACLE_GRAPH_WAYS;
     for (uint64_t seed = 0; seed < seeds; seed++) {
         uint64_t random = seed;
         nbr_t nbr;

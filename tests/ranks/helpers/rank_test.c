@@ -145,6 +145,14 @@ static bool suite_fits(const rank_test_t *test, const rank_suite_t *suite)
            !(rank_checks() ? suite->unchecked : suite->checked);
 }
 
+void rank_check_plan(rank_test_t *test, const oracle_plan_t *plan)
+{
+    if (test->place.rank == 0) {
+        RANK_CHECK(test, oracle_plan_lacks(plan, plan->count) == 0);
+        RANK_CHECK(test, oracle_plan_lacks(plan, plan->count / 2) > 0);
+    }
+}
+
 bool rank_dealt(const rank_test_t *test, const char *name)
 {
     const rank_suite_t *suite = test->suite;

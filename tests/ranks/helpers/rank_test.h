@@ -8,6 +8,7 @@
 #include <catena/catena.h>
 
 #include "oracle/call.h"
+#include "oracle/layout.h"
 #include "oracle/oracle.h"
 #include "oracle/random.h"
 
@@ -82,6 +83,9 @@ bool rank_dealt(const rank_test_t *test, const char *name);
 /** For a case that consists of many: report what has run since the last call as
  * one case, by this name. */
 void rank_conclude(rank_test_t *test, const char *name);
+
+/** On rank 0: a plan covers what it has to, and half of its cases do not. */
+void rank_check_plan(rank_test_t *test, const oracle_plan_t *plan);
 
 /** Allocate memory for tests, and free it. */
 unsigned char *rank_take(rank_test_t *test, rank_memory_t memory, size_t bytes);
