@@ -762,6 +762,38 @@ END_TEST
 
 /* ---- after the failure of another group ---- */
 
+/** Initializations on the neighborhood of a group that has failed say so. */
+static void failed_neighborhood(job_t *job)
+{
+    static const int dims[] = {RANKS};
+    static const int periods[] = {1};
+    static const size_t counts[] = {1, 1};
+    static const ptrdiff_t offsets[] = {0, 1};
+    int in[2] = {1, 2}, out[2];
+    catena_neighborhood_t *ring = NULL;
+    catena_request_t *request = NULL;
+    JOB_CHECK(job, catena_cart_create(job->context->world, 1, dims, periods, 0,
+                                      NULL, &ring) == CATENA_OK);
+    JOB_CHECK(job, catena_group_revoke(catena_neighborhood_group(ring)) ==
+                       CATENA_OK);
+    size_t taken = heap_used(job);
+    for (int turn = 0; turn < 100; turn++) {
+        JOB_CHECK(job, catena_neighbor_allgather_init(
+                           in, 1, CATENA_INT32, out, 1, CATENA_INT32, ring,
+                           &request) == CATENA_ERR_REVOKED);
+        JOB_CHECK(job, catena_neighbor_alltoall_init(
+                           in, 1, CATENA_INT32, out, 1, CATENA_INT32, ring,
+                           &request) == CATENA_ERR_REVOKED);
+        JOB_CHECK(job,
+                  catena_neighbor_alltoallv_init(
+                      in, counts, offsets, CATENA_INT32, out, counts, offsets,
+                      CATENA_INT32, ring, &request) == CATENA_ERR_REVOKED);
+        JOB_CHECK(job, request == NULL);
+    }
+    JOB_CHECK(job, heap_used(job) <= taken);
+    JOB_CHECK(job, catena_neighborhood_free(&ring) == CATENA_OK);
+}
+
 static void after_failure_body(job_t *job)
 {
     enum { TURNS = 40 };
@@ -780,6 +812,7 @@ static void after_failure_body(job_t *job)
               catena_alltoall_init(&in, 0, CATENA_INT32, &out, 0, CATENA_INT32,
                                    failed, &request) != CATENA_ERR_NO_MEMORY);
     JOB_CHECK(job, catena_request_free(&request) == CATENA_OK);
+    failed_neighborhood(job);
     for (int turn = 0; turn < TURNS; turn++) {
         JOB_CHECK(job,
                   catena_allreduce_init(&in, &out, 1, CATENA_INT32, CATENA_SUM,
