@@ -289,8 +289,8 @@ static catena_status_t run_levels(catena_group_t *group, ctn_mode_t mode,
 /** Run a flat barrier inline if no other operation is in progress. False: it
  * must run as an operation.
  * @param record of the call; NULL: it has none yet, and gets it if this returns
- *               true. The others wait for this rank's arrival, so that goes
- *               first: a record before it took them about 10 ns */
+ *               true. The other ranks wait for the arrival, so it is stored
+ *               before the record */
 static bool run_inline(catena_group_t *group, ctn_recorded_call_t **record,
                        catena_status_t *status)
 {
@@ -334,8 +334,10 @@ catena_status_t catena_barrier(catena_group_t *group)
         return run_levels(group, CTN_BLOCKING, NULL);
     }
     ctn_recorded_call_t *record = NULL;
-    if (ctn_group_checks(group)) {
+    if (ctn_group_checks(group) || group->exec->observer != NULL) {
         record = ctn_call_enters(group, CTN_CODE_BARRIER, -1);
+    }
+    if (ctn_group_checks(group)) {
         status = ctn_check_call(group, &calls);
         if (status != CATENA_OK) {
             ctn_call_returns(group->exec, record, CTN_RECORD_OVER, NULL);

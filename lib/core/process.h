@@ -14,7 +14,7 @@ static inline uint64_t ctn_pid_space(void)
 }
 
 /** The letter of the state of a process of this namespace, as in /proc; 0: it
- * has ended, or is not to be seen. */
+ * ends, has ended, or is not to be seen. */
 char ctn_process_state(uint64_t pid);
 
 #endif

@@ -23,8 +23,8 @@ typedef struct ctn_observed_calls {
 /** Begin to observe, if the settings say so. Without memory, or a trace that
  * can be written, there is a warning, and less is observed.
  * @param node   name of the rank's node, for the trace
- * @param clears this rank drops what the file of the trace has had before. No
- *               rank writes events until all have opened theirs */
+ * @param clears this rank clears the file of the trace. Unless its join fails,
+ *               no rank writes events before all ranks have opened the file */
 void ctn_observer_open(ctn_exec_t *exec, const ctn_exec_config_t *config,
                        const char *node, bool clears);
 /** The end, after the network is gone: what is left of the trace is written. */

@@ -44,31 +44,32 @@ static bool write_all(int file, const char *text, size_t bytes)
 }
 
 /* The list of events: its end is replaced when more are appended. */
-static const char list_begin[] = "[", list_end[] = "\n]\n";
-enum { BEGIN = sizeof(list_begin) - 1, END = sizeof(list_end) - 1 };
+static const char no_events[] = "[\n]\n", list_end[] = "\n]\n";
+enum { NONE = sizeof(no_events) - 1, END = sizeof(list_end) - 1 };
 
-/** Make the file, which is locked, a list without events. */
+/** Make the file, which is locked, a list without events; of a device nothing
+ * can be dropped. */
 static bool clear(int file)
 {
     struct stat is;
     return fstat(file, &is) == 0 &&
-           (!S_ISREG(is.st_mode) || ftruncate(file, 0) == 0) &&
-           write_all(file, list_begin, BEGIN) && write_all(file, list_end, END);
+           (!S_ISREG(is.st_mode) ||
+            (ftruncate(file, 0) == 0 && write_all(file, no_events, NONE)));
 }
 
 /** Append the events to the list in the file, which is locked. */
 static bool append(const ctn_trace_t *trace, int file)
 {
     struct stat is;
-    if (fstat(file, &is) != 0 || (is.st_size < BEGIN + END && !clear(file))) {
+    if (fstat(file, &is) != 0 || (is.st_size < NONE && !clear(file))) {
         return false;
     }
-    off_t at = is.st_size > BEGIN + END ? is.st_size - END : BEGIN;
+    bool first = is.st_size <= NONE;
+    off_t at = !S_ISREG(is.st_mode) ? 0 : (first ? NONE : is.st_size) - END;
     if (lseek(file, at, SEEK_SET) != at) {
         return false;
     }
-    const char *next = at > BEGIN ? ",\n" : "\n";
-    if (write_all(file, next, strlen(next)) &&
+    if ((first || write_all(file, ",", 1)) && write_all(file, "\n", 1) &&
         write_all(file, trace->text, trace->used - 2) &&
         write_all(file, list_end, END)) {
         return true;
@@ -102,7 +103,7 @@ static bool lock(int file)
     return result == 0;
 }
 
-/** @param clears drop what it has; else append the events */
+/** @param clears clear the file; else append the events */
 static void change_file(ctn_trace_t *trace, bool clears)
 {
     int file = open(trace->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);

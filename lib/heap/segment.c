@@ -8,7 +8,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/config.h"
@@ -454,23 +453,13 @@ static const char *verify(ctn_heap_t *heap, const ctn_heap_params_t *params,
     return NULL;
 }
 
-/** Whether the process of /proc/PID/fd/N, which has no such file, has ended: it
- * says why, or its launcher does. A process that ends closes its files first,
- * so this waits a little. */
+/** Whether the process of /proc/PID/fd/N has ended: then it, or its launcher,
+ * says why. */
 static bool has_ended(const char *path)
 {
-    const struct timespec pause = {.tv_nsec = 1000000};
     unsigned long long pid;
-    if (sscanf(path, "/proc/%llu/", &pid) != 1) {
-        return false;
-    }
-    for (int i = 0; i < 200; i++) {
-        if (ctn_process_state(pid) == 0) {
-            return true;
-        }
-        (void)nanosleep(&pause, NULL);
-    }
-    return false;
+    return sscanf(path, "/proc/%llu/", &pid) == 1 &&
+           ctn_process_state(pid) == 0;
 }
 
 /* Open the segment of local rank 0, map it, and make this rank's allocator. */
@@ -486,7 +475,9 @@ static catena_status_t open_named(ctn_heap_t *heap,
         heap->fd = shm_open(path, O_RDWR | O_CLOEXEC, 0);
     }
     int error = errno;
-    if (heap->fd < 0 && error == ENOENT && has_ended(path)) {
+    /* The files of a process that ends belong to root. */
+    if (heap->fd < 0 && (error == ENOENT || error == EACCES) &&
+        has_ended(path)) {
         ctn_error(ctn_log_kept(), "heap: local rank 0 has ended while this "
                                   "rank joined the job");
         return CATENA_ERR_PEER;

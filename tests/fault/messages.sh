@@ -48,8 +48,13 @@ says "a newline in a setting" 1 'found "a\?b"' \
     with CATENA_LOG_LEVEL=$'a\nb' job "$errors" nothing
 says "a setting of one rank alone" 1 '\[catena [^]]*\] ERROR CATENA_WAIT: .*"foo"' \
     "$prun" -n 3 "$errors" nothing : -n 1 -x CATENA_WAIT=foo "$errors" nothing
-says "two ranks with different bad settings" 2 'found "bar"' \
-    "$prun" --continuous -n 1 -x CATENA_WAIT=foo "$errors" nothing : -n 1 -x CATENA_WAIT=bar "$errors" nothing
+# The first rank that ends ends the job, so each waits for the word of the other.
+mkfifo "$work/first" "$work/second"
+# shellcheck disable=SC2016
+both='"$2" nothing; code=$?; echo >"$0" & read -r <"$1"; wait; exit $code'
+says "two ranks with different bad settings" 2 'found "bar"' "$prun" --timeout 20 \
+    -n 1 -x CATENA_WAIT=foo sh -c "$both" "$work/first" "$work/second" "$errors" : \
+    -n 1 -x CATENA_WAIT=bar sh -c "$both" "$work/second" "$work/first" "$errors"
 
 # --- the machine ---
 

@@ -59,6 +59,9 @@ verdict "observe: a file that cannot be made is a warning" $?
 "$prun" -n 2 -x CATENA_TRACE=/dev/full "$program" >"$out" 2>"$err"
 [ $? = 0 ] && grep -q "'/dev/full' cannot be written (" "$err"
 verdict "observe: so is a device without room" $?
+"$prun" -n 2 -x CATENA_TRACE=/dev/null "$program" >"$out" 2>"$err"
+[ $? = 0 ] && ! grep CATENA_TRACE "$err" >"$out"
+verdict "observe: no warning of a device that takes everything" $?
 "$prun" -n 2 -x CATENA_STATS=maybe "$program" >"$out" 2>"$err"
 [ $? != 0 ] && grep -q 'CATENA_STATS: expected on or off (y or n), found "maybe"' "$err"
 verdict "observe: a value that is none" $?

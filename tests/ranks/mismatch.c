@@ -267,15 +267,18 @@ static void try_all(rank_test_t *test, unsigned kind)
         size_t step = kind == ORACLE_ALLTOALLW ? 3 : 1;
         /* In a layout an algorithm takes every third size. */
         bool some = step == 1 && test->options->layout >= 0;
-        size_t first = (i / (unsigned)ways + i % (unsigned)ways) % 3;
+        size_t first = (i / (unsigned)ways + i % (unsigned)ways +
+                        (unsigned)test->options->layout) %
+                       3;
         for (size_t k = some ? first : 0; k < count - !long_ones;
              k += some ? 3 : step) {
             m.bytes = sizes[k];
             m.whole = false;
-            try_size(&m, k);
+            size_t number = some ? k / 3 : k;
+            try_size(&m, number);
             m.whole = kind == ORACLE_ALLGATHER;
             if (m.whole) {
-                try_size(&m, k);
+                try_size(&m, number);
             }
         }
         RANK_CHECK(test, catena_group_free(&m.group) == CATENA_OK);

@@ -449,8 +449,8 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
     oracle_nbr_close(&test->oracle, &call);
 }
 
-/** By every algorithm; correct calls work before and afterwards. Real ranks
- * take two graphs of each way, simulated ones more. */
+/** By every algorithm; correct calls work before and afterwards. A layout
+ * takes two graphs of each way, other runs 20 graphs. */
 static void one_wrong_length(rank_test_t *test)
 {
     uint64_t seeds = test->options->layout < 0 ? 20 : 2 * ORACLE_GRAPH_WAYS;
