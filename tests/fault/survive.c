@@ -319,8 +319,9 @@ static const char *const settings[] = {"FAILURES=return", "HEAP_SIZE=1g",
 static bool simulate(catena_sim_params_t *params, draw_t *draw, size_t deaths,
                      catena_sim_report_t *report)
 {
+    static const struct itimerval limit = {.it_value.tv_sec = 60};
     running_seed = draw->seed;
-    alarm(60);
+    (void)setitimer(ITIMER_PROF, &limit, NULL); /* time of this process */
     params->size = sizeof(*params);
     params->settings = settings;
     params->machine = "hpc-a";
@@ -537,7 +538,7 @@ static int lose_connection(void)
 
 int main(int argc, char **argv)
 {
-    signal(SIGALRM, give_up);
+    signal(SIGPROF, give_up);
     if (argc > 3 && strcmp(argv[1], "--sim") == 0) {
         uint64_t first = strtoull(argv[2], NULL, 0);
         uint64_t count = strtoull(argv[3], NULL, 0);
