@@ -193,6 +193,21 @@ static inline void finish(ctn_op_t *op)
     exec->keeps_memory = keeps;
 }
 
+/** This rank had no memory for the operation: without it the members of a
+ * brittle sequence cannot go on, so the group fails, before memory that they
+ * read is freed. Otherwise this call alone fails. */
+static void lack_memory(const ctn_op_t *op)
+{
+    if (op->sequence != NULL && op->sequence->brittle && !op->clean) {
+        (void)ctn_op_give_up(op, CATENA_ERR_NO_MEMORY);
+    } else {
+        ctn_error(op->exec->log,
+                  "%s: no memory for the part of this rank, so this call "
+                  "fails; free memory, or raise the limit",
+                  op->call != NULL ? op->call : op->algorithm->name);
+    }
+}
+
 /** The operation is DONE, the next queued ones begin, and its parent goes on.
  * It may be freed. */
 static void op_finish(ctn_op_t *op)
@@ -204,6 +219,9 @@ static void op_finish(ctn_op_t *op)
     if (op->linked) {
         op_unlink(op);
         op->waits_for = -1;
+    }
+    if (op->status == CATENA_ERR_NO_MEMORY) {
+        lack_memory(op);
     }
     if (op->algorithm->finish != NULL) {
         finish(op);
@@ -218,15 +236,6 @@ static void op_finish(ctn_op_t *op)
     op->state = CTN_OP_DONE;
     ctn_sequence_t *sequence = op->sequence;
     if (op->status != CATENA_OK) {
-        if (op->status == CATENA_ERR_NO_MEMORY && sequence != NULL &&
-            sequence->brittle && !op->clean) {
-            (void)ctn_op_give_up(op, CATENA_ERR_NO_MEMORY);
-        } else if (op->status == CATENA_ERR_NO_MEMORY) {
-            ctn_error(exec->log,
-                      "%s: no memory for the part of this rank, so this call "
-                      "fails; free memory, or raise the limit",
-                      op->call != NULL ? op->call : op->algorithm->name);
-        }
         op->status = ctn_exec_result(exec, op->status);
     }
     if (sequence != NULL) {

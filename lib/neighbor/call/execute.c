@@ -364,7 +364,8 @@ static void notify_all(ctn_op_t *op)
     catena_status_t status =
         notify_senders(x->neighborhood, x->execution->schedule, complete);
     if (status != CATENA_OK && op->status == CATENA_OK) {
-        op->status = status;
+        op->status = status == CATENA_ERR_NO_MEMORY ? ctn_op_give_up(op, status)
+                                                    : status;
     }
 }
 
