@@ -419,6 +419,7 @@ static catena_status_t make_world(catena_context_t *context)
     }
     if (status == CATENA_OK && context->exec->deaths != NULL) {
         context->exec->deaths->joining = false;
+        ctn_deaths_news(context->exec);
         status = ctn_boot_joined(context->boot);
     }
     if (context->sim != NULL) {

@@ -147,7 +147,9 @@ static void report(void *argument, uint64_t process, bool leaves)
         return;
     }
     exec->deaths->closed[process] = 1;
-    if (leaves && exec->deaths->gone[exec->locality->process] == 0) {
+    /* A rank that leaves while this one joins has failed to join. */
+    if (leaves && !exec->deaths->joining &&
+        exec->deaths->gone[exec->locality->process] == 0) {
         exec->deaths->gone[process] = 1;
     } else {
         note(exec, process);

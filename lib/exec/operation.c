@@ -195,10 +195,14 @@ static inline void finish(ctn_op_t *op)
 
 /** This rank had no memory for the operation: without it the members of a
  * brittle sequence cannot go on, so the group fails, before memory that they
- * read is freed. Otherwise this call alone fails. */
+ * read is freed. Otherwise this call alone fails; an operation without a number
+ * tells others itself. */
 static void lack_memory(const ctn_op_t *op)
 {
-    if (op->sequence != NULL && op->sequence->brittle && !op->clean) {
+    if (op->sequence == NULL) {
+        return;
+    }
+    if (op->sequence->brittle && !op->clean) {
         (void)ctn_op_give_up(op, CATENA_ERR_NO_MEMORY);
     } else {
         ctn_error(op->exec->log,

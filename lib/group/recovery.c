@@ -149,9 +149,13 @@ static void died(ctn_exec_t *exec, uint64_t process)
     }
 }
 
-/** See ctn_deaths_t. */
+/** See ctn_deaths_t. Ranks that have joined may revoke the world before this
+ * one has: it hears of that when it has joined, too. */
 static void heard(ctn_exec_t *exec)
 {
+    if (exec->deaths->joining) {
+        return;
+    }
     for (ctn_recovery_t *r = exec->deaths->upper; r != NULL; r = r->next) {
         if (ctn_word_load(r->given_up) != 0) {
             fail(&r->failure, CATENA_ERR_REVOKED);

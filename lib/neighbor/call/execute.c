@@ -402,9 +402,6 @@ void ctn_exchange_finish(ctn_op_t *op)
         ctn_link_receive_handle_drop(op, &execution->receive[m].receiving);
     }
     drop_kept(op, execution);
-    if (op->status == CATENA_ERR_NO_MEMORY) { /* else neighbors deadlock */
-        (void)ctn_op_give_up(op, op->status);
-    }
     if (ctn_link_zeroes(op->seq)) {
         zero_words(x->neighborhood, op->seq);
     }

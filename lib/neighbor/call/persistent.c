@@ -141,6 +141,7 @@ static void set_up(own_links_t *own)
     ctn_sequence_set(&copy->sequence, NULL, CTN_LINK_GENERATIONS,
                      CTN_LINK_FLIGHT);
     copy->sequence.without_generations = true;
+    copy->sequence.brittle = true;
     copy->sequence.failure = own->of->sequence.failure;
     copy->sequence.flight = 0; /* until the links are connected */
     own->schedule = *original;

@@ -159,6 +159,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     ctn_sequence_set(&made->sequence, NULL, CTN_LINK_GENERATIONS,
                      CTN_LINK_FLIGHT);
     made->sequence.without_generations = true;
+    made->sequence.brittle = true;
     made->sequence.failure = group->sequence.failure;
     if (made->users == NULL) {
         ctn_neighborhood_release(made);
