@@ -136,12 +136,17 @@ static catena_status_t exchange_records(ctn_boot_t *boot, uint64_t *bytes)
 {
     boot_exchange_t *exchange = boot->state;
     size_t stride = most_of(bytes, boot->size);
+    stride = exchange->own_bytes > stride ? exchange->own_bytes : stride;
     if (stride == 0) {
         free(bytes);
         return CATENA_OK;
     }
-    boot_round_t *round = calloc(1, sizeof(*round) + boot->size * stride);
-    unsigned char *padded = calloc(1, stride);
+    boot_round_t *round = NULL;
+    unsigned char *padded = NULL;
+    if (stride <= (SIZE_MAX / 2 - sizeof(*round)) / boot->size) {
+        round = calloc(1, sizeof(*round) + boot->size * stride);
+        padded = calloc(1, stride);
+    }
     catena_status_t status = CATENA_ERR_NO_MEMORY;
     if (round != NULL && padded != NULL) {
         if (exchange->own_bytes > 0) {

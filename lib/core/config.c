@@ -306,8 +306,8 @@ static catena_status_t read_setting(unsigned char *values,
         return CATENA_ERR_ARG;
     }
     if (!find_setting(tables, setting, length, &found)) {
-        ctn_error(log, "setting \"%s\": no such name, the nearest is %s",
-                  setting, nearest_name(tables, setting, length));
+        ctn_error(log, "setting \"%.*s\": no such name, the nearest is %s",
+                  (int)length, setting, nearest_name(tables, setting, length));
         return CATENA_ERR_ARG;
     }
     return set(values, &found, setting + length + 1, "setting ", log);

@@ -149,7 +149,7 @@ report "only the mapping of graphs includes SCOTCH" \
 report "tools and tests see only public headers, catena_core and the list of collectives" \
     "$(grep -rnE "#include \"($folders)/" \
         tools docs tests/{oracle,peers,ranks,sim} --include='*.[ch]' |
-        grep -vE '"core/(clock|cores|hash|joined|memory|random|suggest|units|vector)\.h"' |
+        grep -vE '"core/(clock|cores|hash|joined|memory|peer|random|suggest|units|vector)\.h"' |
         grep -vE '"core/(calls\.def|description\.h)"|^tools/mpi/preload\.h:.*"core/log\.h"' |
         grep -v '^tests/sim/\(accesses\|areas\|checkpoint\|states\)\.c:')"
 report "public headers compile alone in old and new standards" "$(public_headers)"

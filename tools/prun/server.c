@@ -7,6 +7,7 @@
 #include "server.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pmix.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #include "core/joined.h"
+#include "core/peer.h"
 
 struct prun_server {
     int event_fd;            /* eventfd, written at a PMIx_Abort */
@@ -299,6 +301,21 @@ static int prun_server_init(const struct prun_job *job, void *topology)
     for (size_t i = 0; i < 3; i++)
         PMIX_INFO_DESTRUCT(&info[i]);
     return status;
+}
+
+/* PMIx's listener calls this in place of the C library's accept. It keeps each
+ * connection, and its thread waits for the first message of each. So those of
+ * other users are closed at once; with this error PMIx goes on. */
+__attribute__((visibility("default"))) int
+accept(int port, __SOCKADDR_ARG address, socklen_t *restrict bytes)
+{
+    int connection = accept4(port, address, bytes, 0);
+    if (connection >= 0 && ctn_peer_is_foreign(connection)) {
+        close(connection);
+        errno = ECONNABORTED;
+        return -1;
+    }
+    return connection;
 }
 
 /* Whether a descriptor is a TCP port of this process. */

@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include "boot/tcp/tcp.h"
+#include "core/peer.h"
 
 enum {
-    MOST_GUESTS = 64, /* connections that have not said who they are */
-    SILENT_MS = 2000  /* then one of so many is closed */
+    MOST_GUESTS = 256, /* connections that have not said who they are */
+    SILENT_MS = 100    /* then one of so many is closed: ranks say at once who
+                          they are */
 };
 
 static const char magic[8] = "catena1";
@@ -254,19 +256,35 @@ static bool hear_guest(waiting_t *waiting, guest_t *guest,
     return false;
 }
 
+/** Close the oldest guest. */
+static void drop_oldest(guest_t *guests, uint32_t *count)
+{
+    close(guests[0].socket);
+    memmove(guests, guests + 1, --*count * sizeof(*guests));
+}
+
 static catena_status_t accept_guest(const tcp_t *tcp, guest_t *guests,
                                     uint32_t *count)
 {
     int made = accept4(tcp->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (made >= 0 && ctn_peer_is_foreign(made)) {
+        close(made);
+        return CATENA_OK;
+    }
     if (made >= 0) {
         tcp_prepare(made);
         guests[(*count)++] =
             (guest_t){.socket = made, .since_ms = tcp_now_ms()};
         return CATENA_OK;
     }
-    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS &&
-        errno != ENOMEM) {
+    bool lacks = errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+                 errno == ENOMEM;
+    if (!lacks) {
         return CATENA_OK; /* that connection has ended already */
+    }
+    if (*count > 0) { /* strangers do not end the job */
+        drop_oldest(guests, count);
+        return CATENA_OK;
     }
     ctn_error(tcp->log,
               "catena_init: rank %u cannot accept connections: %s; expected a "
@@ -281,8 +299,7 @@ static bool make_room(guest_t *guests, uint32_t *count)
 {
     if (*count == MOST_GUESTS &&
         tcp_now_ms() - guests[0].since_ms > SILENT_MS) {
-        close(guests[0].socket);
-        memmove(guests, guests + 1, --*count * sizeof(*guests));
+        drop_oldest(guests, count);
     }
     return *count < MOST_GUESTS;
 }

@@ -1,0 +1,85 @@
+#include <arpa/inet.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "core/peer.h"
+
+/** Fill an end of a connection. @return its family */
+static int set_end(const struct sockaddr_storage *end, __be32 address[4],
+                   __be16 *port)
+{
+    const struct sockaddr_in6 *long_one = (const void *)end;
+    const struct sockaddr_in *short_one = (const void *)end;
+    if (end->ss_family == AF_INET6) {
+        memcpy(address, &long_one->sin6_addr, sizeof(long_one->sin6_addr));
+        *port = long_one->sin6_port;
+    } else {
+        memcpy(address, &short_one->sin_addr, sizeof(short_one->sin_addr));
+        *port = short_one->sin_port;
+    }
+    return end->ss_family;
+}
+
+/** Ask the kernel for the user of a TCP socket of this host (sock_diag(7)).
+ * @return whether there is an answer */
+static bool ask(const struct inet_diag_sockid *id, int family, uid_t *uid)
+{
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_req_v2 body;
+    } request = {
+        .head = {.nlmsg_len = sizeof(request),
+                 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                 .nlmsg_flags = NLM_F_REQUEST},
+        .body = {.sdiag_family = (uint8_t)family,
+                 .sdiag_protocol = IPPROTO_TCP,
+                 .idiag_states = UINT32_MAX,
+                 .id = *id},
+    };
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_msg body;
+        unsigned char attributes[1024];
+    } answer;
+    const struct timeval limit = {.tv_sec = 1};
+    int kernel =
+        socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (kernel < 0) {
+        return false;
+    }
+    (void)setsockopt(kernel, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    bool found =
+        send(kernel, &request, sizeof(request), 0) == sizeof(request) &&
+        recv(kernel, &answer, sizeof(answer), 0) >=
+            (ssize_t)(sizeof(answer.head) + sizeof(answer.body)) &&
+        answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY;
+    *uid = found ? answer.body.idiag_uid : 0;
+    close(kernel);
+    return found;
+}
+
+bool ctn_peer_is_foreign(int connection)
+{
+    struct sockaddr_storage own, other;
+    socklen_t own_bytes = sizeof(own), other_bytes = sizeof(other);
+    struct inet_diag_sockid id = {
+        .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}};
+    uid_t uid;
+    if (getsockname(connection, (struct sockaddr *)&own, &own_bytes) != 0 ||
+        getpeername(connection, (struct sockaddr *)&other, &other_bytes) != 0) {
+        return false;
+    }
+    /* The peer's socket: its source is the other end. */
+    (void)set_end(&other, id.idiag_src, &id.idiag_sport);
+    int family = set_end(&own, id.idiag_dst, &id.idiag_dport);
+    return (family == AF_INET || family == AF_INET6) &&
+           ask(&id, family, &uid) && uid != geteuid() && uid != 0;
+}

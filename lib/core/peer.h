@@ -1,0 +1,11 @@
+#ifndef CTN_CORE_PEER_H
+#define CTN_CORE_PEER_H
+
+#include <stdbool.h>
+
+/** Whether the other end of a TCP connection is a socket of another user of
+ * this host, and not of root. False also if it is not on this host, or if the
+ * kernel does not say. */
+bool ctn_peer_is_foreign(int connection);
+
+#endif
