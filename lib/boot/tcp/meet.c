@@ -128,6 +128,7 @@ typedef struct waiting {
     uint32_t missing;
     int *socket;    /* of those that have arrived, -1: not yet; by slot_of */
     uint32_t *port; /* where they listen */
+    bool warned;    /* of a wrong secret */
 } waiting_t;
 
 /** A connection that has not said who it is. */
@@ -184,9 +185,12 @@ static bool take_guest(waiting_t *waiting, const guest_t *guest,
         return false;
     }
     if (!equal(hello->secret, waiting->secret)) {
-        if (waiting->root) {
+        if (waiting->root && !waiting->warned) {
+            waiting->warned = true;
             ctn_warn(tcp->log, "a process with another CATENA_BOOT_SECRET has "
                                "tried to join the job");
+        }
+        if (waiting->root) {
             refuse(guest->socket, "CATENA_BOOT_SECRET differs");
         }
         return false;
@@ -436,7 +440,8 @@ static catena_status_t serve(tcp_t *tcp)
 {
     int *socket = malloc(tcp->size * sizeof(*socket));
     uint32_t *port = calloc(tcp->size, sizeof(*port));
-    waiting_t waiting = {tcp, tcp->secret, true, tcp->size - 1, socket, port};
+    waiting_t waiting = {tcp,    tcp->secret, true, tcp->size - 1,
+                         socket, port,        false};
     catena_status_t status = CATENA_ERR_NO_MEMORY;
     for (uint32_t i = 0; socket != NULL && i < tcp->size; i++) {
         socket[i] = -1;
@@ -557,7 +562,8 @@ static catena_status_t connect_tree(tcp_t *tcp, const answer_t *answer)
     waiting_t waiting = {
         tcp,    tcp->job_secret,
         false,  (uint32_t)tcp_has_child(tcp, 1) + tcp_has_child(tcp, 2),
-        socket, port};
+        socket, port,
+        false};
     catena_status_t status = receive_guests(&waiting, deadline);
     tcp_close(&tcp->listener);
     tcp->link[1].socket = socket[1];
