@@ -116,6 +116,8 @@ CATENA_API catena_status_t catena_group_create(catena_group_t *parent,
  * CATENA_ERR_NO_MEMORY or CATENA_ERR_ARG, or as the other ranks
  * CATENA_ERR_REVOKED, where CATENA_ERR_ENDED is documented otherwise. A
  * neighborhood has a group of its own, so only calls of that neighborhood fail.
+ * In catena_group_agree and catena_group_shrink, which work in failed groups, a
+ * vote that cannot be sent for lack of memory ends the job.
  *
  * Before a call returns such an error, the rank waits until the other ranks no
  * longer access its buffers. For a rank that makes no call of catena, or that
