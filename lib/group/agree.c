@@ -162,9 +162,16 @@ static void decide(ctn_recovery_t *r)
     memset(r->replied, r->first == r->me, r->size);
     if (r->first == r->me) {
         send_all(r, r->decided, DECIDED);
-    } else {
-        ctn_agree_news(r);
+        return;
     }
+    /* If the coordinator dies before it has told all, they ask this member,
+     * which leaves; ranks of the node see only that its process lives on. */
+    for (uint32_t i = 0; r->leaving && i < r->size; i++) {
+        if (ctn_exec_is_local(r->exec, r->member[i])) {
+            send(r, i, r->asked, DECIDED, NULL);
+        }
+    }
+    ctn_agree_news(r);
 }
 
 /** Begin to get the result from a member that has it. */

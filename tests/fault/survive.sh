@@ -60,6 +60,13 @@ expect_rc 3
 grep -q 'rank 1 .* was killed by signal 9' "$err" || fail "no word of rank 1"
 done_ "prun --continuous: the exit code of a survivor"
 
+# The rank that ends the last agreement dies in the middle of that.
+start --continuous -n 3 "$build/tests/fault/leave" "$work/left"
+finish
+expect_rc 0
+grep -q '^ok - ' "$out" || fail "no word of rank 2"
+done_ "prun --continuous: catena_finalize returns on all that live"
+
 # What a rank sends after the error of another one changes no buffer.
 for call in allgather ${2:+alltoall}; do
     start --continuous -n 3 --ppn 1 "$build/tests/fault/late" $call
