@@ -119,7 +119,9 @@ static void note(ctn_exec_t *exec, uint64_t process)
         (void)ctn_exec_abort(exec, CATENA_ERR_PEER);
         return;
     }
-    ctn_info(exec->log, "rank %llu has died", (unsigned long long)process);
+    bool leaving = deaths->gone[exec->locality->process] != 0;
+    ctn_info(exec->log, "rank %llu has %s", (unsigned long long)process,
+             leaving ? "left or died" : "died");
     uint64_t word = deaths->offset + process * sizeof(*deaths->table);
     /* Also the process itself, if it lives: it must end. */
     for (size_t i = 0; i < exec->endpoints.slots; i++) {
@@ -133,7 +135,10 @@ static void note(ctn_exec_t *exec, uint64_t process)
     if (deaths->died != NULL) {
         deaths->died(exec, process);
     }
-    watch_successor(exec);
+    if (!leaving) { /* else the successor may have left, too: it is watched
+                       only in a long wait */
+        watch_successor(exec);
+    }
 }
 
 /** The handler of the transports. The network reports the processes that this

@@ -164,10 +164,11 @@ static void decide(ctn_recovery_t *r)
         send_all(r, r->decided, DECIDED);
         return;
     }
-    /* If the coordinator dies before it has told all, they ask this member,
-     * which leaves; ranks of the node see only that its process lives on. */
+    /* The coordinator leaves when it has heard of all. If it dies before it has
+     * told all, they ask this member, which leaves; ranks of the node see only
+     * that its process lives on. */
     for (uint32_t i = 0; r->leaving && i < r->size; i++) {
-        if (ctn_exec_is_local(r->exec, r->member[i])) {
+        if (i == r->first || ctn_exec_is_local(r->exec, r->member[i])) {
             send(r, i, r->asked, DECIDED, NULL);
         }
     }
@@ -296,12 +297,35 @@ catena_status_t ctn_agree(ctn_recovery_t *r, ctn_vote_t own, uint64_t **result)
     return exec->status;
 }
 
+/** Whether all other living members are known to have the result. */
+static bool all_have_result(const ctn_recovery_t *r)
+{
+    saying_t saying;
+    for (uint32_t i = 0; i < r->size; i++) {
+        if (i != r->me && !ctn_member_is_dead(r, i) &&
+            (!has_vote(r, i, r->asked, &saying) || saying != DECIDED)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 catena_status_t ctn_recovery_leave(catena_group_t *world)
 {
+    ctn_recovery_t *r = world->recovery;
+    ctn_exec_t *exec = world->exec;
+    ctn_backoff_t backoff = {0};
     uint64_t *result;
-    ctn_deaths_leave(world->exec);
-    world->recovery->leaving = true;
-    return ctn_agree(world->recovery, (ctn_vote_t){.flag = 0}, &result);
+    ctn_deaths_leave(exec);
+    r->leaving = true;
+    catena_status_t status = ctn_agree(r, (ctn_vote_t){.flag = 0}, &result);
+    /* If the coordinator left first, a member might see the end of its
+     * connection before the result, and take it for dead. */
+    while (r->first == r->me && exec->status == CATENA_OK &&
+           !all_have_result(r)) {
+        ctn_exec_poll_or_idle(exec, &backoff);
+    }
+    return status;
 }
 
 /* ---- shrink ---- */
