@@ -1,4 +1,5 @@
 #include <arpa/inet.h>
+#include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -29,8 +30,8 @@ static int set_end(const struct sockaddr_storage *end, __be32 address[4],
 }
 
 /** Ask the kernel for the user of a TCP socket of this host (sock_diag(7)).
- * @return whether there is an answer */
-static bool ask(const struct inet_diag_sockid *id, int family, uid_t *uid)
+ * @return 0; EMFILE, ENFILE; else there is no answer */
+static int ask(const struct inet_diag_sockid *id, int family, uid_t *uid)
 {
     struct {
         struct nlmsghdr head;
@@ -53,7 +54,7 @@ static bool ask(const struct inet_diag_sockid *id, int family, uid_t *uid)
     int kernel =
         socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (kernel < 0) {
-        return false;
+        return errno;
     }
     (void)setsockopt(kernel, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     bool found =
@@ -63,7 +64,7 @@ static bool ask(const struct inet_diag_sockid *id, int family, uid_t *uid)
         answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY;
     *uid = found ? answer.body.idiag_uid : 0;
     close(kernel);
-    return found;
+    return found ? 0 : ENOENT;
 }
 
 bool ctn_peer_is_foreign(int connection)
@@ -72,7 +73,7 @@ bool ctn_peer_is_foreign(int connection)
     socklen_t own_bytes = sizeof(own), other_bytes = sizeof(other);
     struct inet_diag_sockid id = {
         .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}};
-    uid_t uid;
+    uid_t uid = 0;
     if (getsockname(connection, (struct sockaddr *)&own, &own_bytes) != 0 ||
         getpeername(connection, (struct sockaddr *)&other, &other_bytes) != 0) {
         return false;
@@ -80,6 +81,9 @@ bool ctn_peer_is_foreign(int connection)
     /* The peer's socket: its source is the other end. */
     (void)set_end(&other, id.idiag_src, &id.idiag_sport);
     int family = set_end(&own, id.idiag_dst, &id.idiag_dport);
-    return (family == AF_INET || family == AF_INET6) &&
-           ask(&id, family, &uid) && uid != geteuid() && uid != 0;
+    int wrong = family == AF_INET || family == AF_INET6 ? ask(&id, family, &uid)
+                                                        : EAFNOSUPPORT;
+    errno = wrong == 0 ? EACCES : wrong;
+    return wrong == 0 ? uid != geteuid() && uid != 0
+                      : wrong == EMFILE || wrong == ENFILE;
 }

@@ -267,33 +267,43 @@ static void drop_oldest(guest_t *guests, uint32_t *count)
     memmove(guests, guests + 1, --*count * sizeof(*guests));
 }
 
+/** Whether errno is a lack of descriptors or of memory. */
+static bool lacks(void)
+{
+    return errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+           errno == ENOMEM;
+}
+
+/** Take the next connection. If that lacks a descriptor, the oldest guest goes,
+ * so that strangers do not end the job. */
 static catena_status_t accept_guest(const tcp_t *tcp, guest_t *guests,
                                     uint32_t *count)
 {
     int made = accept4(tcp->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (made >= 0 && ctn_peer_is_foreign(made)) {
-        close(made);
-        return CATENA_OK;
+    bool refused = made < 0 || ctn_peer_is_foreign(made);
+    while (refused && lacks() && *count > 0) {
+        drop_oldest(guests, count);
+        if (made < 0) {
+            return CATENA_OK; /* the next time */
+        }
+        refused = ctn_peer_is_foreign(made);
     }
-    if (made >= 0) {
+    if (!refused) {
         tcp_prepare(made);
         guests[(*count)++] =
             (guest_t){.socket = made, .since_ms = tcp_now_ms()};
         return CATENA_OK;
     }
-    bool lacks = errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-                 errno == ENOMEM;
-    if (!lacks) {
-        return CATENA_OK; /* that connection has ended already */
-    }
-    if (*count > 0) { /* strangers do not end the job */
-        drop_oldest(guests, count);
-        return CATENA_OK;
+    int wrong = errno;
+    bool ends = lacks();
+    tcp_close(&made);
+    if (!ends) {
+        return CATENA_OK; /* a stranger, or the connection has ended already */
     }
     ctn_error(tcp->log,
               "catena_init: rank %u cannot accept connections: %s; expected a "
               "limit of open files above the number of ranks, %u",
-              tcp->rank, strerror(errno), tcp->size);
+              tcp->rank, strerror(wrong), tcp->size);
     return CATENA_ERR_SYSTEM;
 }
 
@@ -386,9 +396,18 @@ static void raise_limit(void)
     }
 }
 
+/** Whether a rank has come through the loopback of rank 0's host. */
+static bool from_loopback(int socket)
+{
+    struct sockaddr_storage where;
+    socklen_t length = sizeof(where);
+    return getpeername(socket, (struct sockaddr *)&where, &length) == 0 &&
+           is_loopback(&where);
+}
+
 /** Tell a rank where its parent listens. A parent on the host of rank 0 may
- * have come through the loopback; the others reach it where they reach rank 0.
- */
+ * have come through the loopback; ranks of other hosts reach it where they
+ * reach rank 0. */
 static int answer(const tcp_t *tcp, const waiting_t *waiting, uint32_t rank,
                   int64_t deadline)
 {
@@ -404,7 +423,7 @@ static int answer(const tcp_t *tcp, const waiting_t *waiting, uint32_t rank,
                         &length) != 0) {
             return errno;
         }
-        if (is_loopback(&where)) {
+        if (is_loopback(&where) && !from_loopback(waiting->socket[rank])) {
             length = sizeof(where);
             (void)getsockname(waiting->socket[rank], (struct sockaddr *)&where,
                               &length);
