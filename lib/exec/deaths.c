@@ -95,6 +95,20 @@ static void watch_successor(ctn_exec_t *exec)
     }
 }
 
+/** Tell the ranks that this one is connected to of a death. */
+static void tell(ctn_exec_t *exec, uint64_t process)
+{
+    uint64_t word =
+        exec->deaths->offset + process * sizeof(*exec->deaths->table);
+    /* Also the process itself, if it lives: it must end. */
+    for (size_t i = 0; i < exec->endpoints.slots; i++) {
+        const ctn_endpoint_t *endpoint = exec->endpoints.entry[i].value;
+        if (endpoint != NULL && endpoint->process != exec->locality->process) {
+            ctn_deaths_notify(exec, endpoint->process, false, word, 1);
+        }
+    }
+}
+
 /** A process has died: tell the layer above and other ranks, once. */
 static void note(ctn_exec_t *exec, uint64_t process)
 {
@@ -109,6 +123,7 @@ static void note(ctn_exec_t *exec, uint64_t process)
         ctn_error(exec->log,
                   "another rank lost its connection to this one and "
                   "takes it for dead: the context of this rank ends");
+        tell(exec, process);
         ctn_exec_end(exec, CATENA_ERR_PEER);
         return;
     }
@@ -119,24 +134,19 @@ static void note(ctn_exec_t *exec, uint64_t process)
         (void)ctn_exec_abort(exec, CATENA_ERR_PEER);
         return;
     }
-    bool leaving = deaths->gone[exec->locality->process] != 0;
+    bool leaves = deaths->gone[exec->locality->process] != 0;
     ctn_info(exec->log, "rank %llu has %s", (unsigned long long)process,
-             leaving ? "left or died" : "died");
-    uint64_t word = deaths->offset + process * sizeof(*deaths->table);
-    /* Also the process itself, if it lives: it must end. */
-    for (size_t i = 0; i < exec->endpoints.slots; i++) {
-        const ctn_endpoint_t *endpoint = exec->endpoints.entry[i].value;
-        if (endpoint != NULL && endpoint->process != exec->locality->process) {
-            ctn_deaths_notify(exec, endpoint->process, false, word, 1);
-        }
+             leaves ? "left or died" : "died");
+    if (!deaths->over) {
+        tell(exec, process);
     }
     deaths->dead[process] = 1;
     deaths->count++;
-    if (deaths->died != NULL) {
+    if (deaths->died != NULL && !deaths->over) {
         deaths->died(exec, process);
     }
-    if (!leaving) { /* else the successor may have left, too: it is watched
-                       only in a long wait */
+    if (!leaves) { /* else the successor may have left, too: it is watched only
+                      in a long wait */
         watch_successor(exec);
     }
 }
@@ -230,7 +240,9 @@ void ctn_deaths_check(ctn_exec_t *exec)
     if (exec->local->ops->check != NULL) {
         exec->local->ops->check(exec->local);
     }
-    watch_successor(exec);
+    if (!exec->deaths->over) {
+        watch_successor(exec);
+    }
     ctn_exec_wake(exec);
 }
 

@@ -38,6 +38,8 @@ struct ctn_deaths {
     uint8_t *dead;       /* [ranks]: 1: this rank knows */
     unsigned depth;      /* of ctn_deaths_enter */
     bool joining;        /* not all ranks have joined: a death ends the job */
+    bool over;           /* all ranks leave, and no rank waits for the vote of
+                            another one: none needs to know of a death */
     uint8_t *closed;     /* [ranks]: 1: no message of it arrives any more */
     uint8_t *direct;     /* [ranks]: 1: connected by the network, also on the
                             node (see network_only of ctn_sequence_t) */

@@ -36,6 +36,8 @@ typedef enum saying {
                 has the result */
 } saying_t;
 
+#define LEAVES 1u /* as `area` of a vote: its member leaves the job */
+
 /* A result: the flags of all votes combined by AND; the number of living
  * members; a bit for each dead member; then for each member the two offsets of
  * its vote. */
@@ -164,9 +166,9 @@ static void decide(ctn_recovery_t *r)
         send_all(r, r->decided, DECIDED);
         return;
     }
-    /* The coordinator leaves when it has heard of all. If it dies before it has
-     * told all, they ask this member, which leaves; ranks of the node see only
-     * that its process lives on. */
+    /* The coordinator waits for those that leave. If it dies before it has told
+     * all, they ask this member, which leaves; ranks of the node see only that
+     * its process lives on. */
     for (uint32_t i = 0; r->leaving && i < r->size; i++) {
         if (i == r->first || ctn_exec_is_local(r->exec, r->member[i])) {
             send(r, i, r->asked, DECIDED, NULL);
@@ -297,17 +299,18 @@ catena_status_t ctn_agree(ctn_recovery_t *r, ctn_vote_t own, uint64_t **result)
     return exec->status;
 }
 
-/** Whether all other living members are known to have the result. */
-static bool all_have_result(const ctn_recovery_t *r)
+/** Whether a member that leaves, too, may not have the result yet. */
+static bool is_awaited(const ctn_recovery_t *r)
 {
     saying_t saying;
     for (uint32_t i = 0; i < r->size; i++) {
         if (i != r->me && !ctn_member_is_dead(r, i) &&
-            (!has_vote(r, i, r->asked, &saying) || saying != DECIDED)) {
-            return false;
+            has_vote(r, i, r->asked, &saying) && saying == VOTE &&
+            r->vote[2 * i + (r->asked & 1)].area == LEAVES) {
+            return true;
         }
     }
-    return true;
+    return false;
 }
 
 catena_status_t ctn_recovery_leave(catena_group_t *world)
@@ -318,11 +321,12 @@ catena_status_t ctn_recovery_leave(catena_group_t *world)
     uint64_t *result;
     ctn_deaths_leave(exec);
     r->leaving = true;
-    catena_status_t status = ctn_agree(r, (ctn_vote_t){.flag = 0}, &result);
+    catena_status_t status =
+        ctn_agree(r, (ctn_vote_t){.area = LEAVES}, &result);
+    exec->deaths->over = true;
     /* If the coordinator left first, a member might see the end of its
      * connection before the result, and take it for dead. */
-    while (r->first == r->me && exec->status == CATENA_OK &&
-           !all_have_result(r)) {
+    while (r->first == r->me && exec->status == CATENA_OK && is_awaited(r)) {
         ctn_exec_poll_or_idle(exec, &backoff);
     }
     return status;
@@ -396,7 +400,8 @@ static catena_status_t check_result(const ctn_recovery_t *r, uint64_t *result)
             return ctn_refuse(
                 r->exec->log, CATENA_ERR_ARG, "catena_group_shrink",
                 "rank %u has no memory for the new group, or calls "
-                "catena_group_agree; expected catena_group_shrink on all "
+                "catena_group_agree or catena_finalize; expected "
+                "catena_group_shrink on all "
                 "living ranks of the group",
                 i);
         }

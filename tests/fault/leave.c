@@ -1,7 +1,9 @@
 /* catena_finalize returns although the rank that ends the last agreement dies
  * when it has told one of two others, and although that one's process goes on:
  * it waits for FILE, which the third one makes.
- * usage: leave FILE, as 3 ranks of a node */
+ * usage: leave FILE, as 3 ranks of a node
+ *        leave agree | shrink: rank 0 calls catena_finalize while the others
+ *        call that, and then catena_finalize. All return. */
 
 #include <fcntl.h>
 #include <signal.h>
@@ -33,6 +35,15 @@ void __wrap_ctn_deaths_notify(ctn_exec_t *exec, uint64_t process, bool connect,
     __real_ctn_deaths_notify(exec, process, connect, offset, value);
 }
 
+/** @return whether the call has the right status */
+static bool call(catena_group_t *world, bool shrinks)
+{
+    catena_group_t *made = NULL;
+    uint64_t flag = 1;
+    return shrinks ? catena_group_shrink(world, &made) == CATENA_ERR_ARG
+                   : catena_group_agree(world, &flag) == CATENA_OK;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const settings[] = {"FAILURES=return", NULL};
@@ -43,6 +54,13 @@ int main(int argc, char **argv)
         return 2;
     }
     int rank = catena_group_rank(catena_world(context));
+    bool shrinks = strcmp(argv[1], "shrink") == 0;
+    if (shrinks || strcmp(argv[1], "agree") == 0) {
+        bool right = rank == 0 || call(catena_world(context), shrinks);
+        right = catena_finalize(&context) == CATENA_OK && right;
+        printf("%sok - rank %d returns\n", right ? "" : "not ", rank);
+        return !right;
+    }
     dies = rank == 0;
     catena_status_t status = catena_finalize(&context);
     if (rank == 2) {

@@ -67,6 +67,15 @@ expect_rc 0
 grep -q '^ok - ' "$out" || fail "no word of rank 2"
 done_ "prun --continuous: catena_finalize returns on all that live"
 
+# Rank 0 leaves while the others agree or shrink.
+for call in agree shrink; do
+    start --timeout 20 -n 3 "$build/tests/fault/leave" $call
+    finish
+    expect_rc 0
+    [ "$(grep -c '^ok - ' "$out")" -eq 3 ] || fail "not all ranks return"
+    done_ "prun: catena_finalize of a rank while the others call catena_group_$call"
+done
+
 # Ranks that leave take nobody for dead: UCX would print that it cannot connect.
 CATENA_FAILURES=return start -n 5 --ppn 2 "$build/tools/catena-bench" barrier -i 5 -x 1
 finish
