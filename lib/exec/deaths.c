@@ -13,7 +13,7 @@ catena_status_t ctn_deaths_open(ctn_exec_t *exec, uint32_t ranks,
                                 uint64_t *table)
 {
     ctn_deaths_t *deaths = calloc(1, sizeof(*deaths));
-    uint8_t *marks = calloc(ranks, 4);
+    uint8_t *marks = calloc(ranks, 3);
     if (deaths == NULL || marks == NULL) {
         free(deaths);
         free(marks);
@@ -24,7 +24,6 @@ catena_status_t ctn_deaths_open(ctn_exec_t *exec, uint32_t ranks,
                              .dead = marks,
                              .closed = marks + ranks,
                              .direct = marks + 2 * (size_t)ranks,
-                             .gone = marks + 3 * (size_t)ranks,
                              .joining = true,
                              .successor = exec->locality->process};
     (void)ctn_heap_contains(exec->heap, table, 1, &deaths->offset);
@@ -134,9 +133,8 @@ static void note(ctn_exec_t *exec, uint64_t process)
         (void)ctn_exec_abort(exec, CATENA_ERR_PEER);
         return;
     }
-    bool leaves = deaths->gone[exec->locality->process] != 0;
     ctn_info(exec->log, "rank %llu has %s", (unsigned long long)process,
-             leaves ? "left or died" : "died");
+             deaths->leaving ? "left or died" : "died");
     if (!deaths->over) {
         tell(exec, process);
     }
@@ -145,8 +143,9 @@ static void note(ctn_exec_t *exec, uint64_t process)
     if (deaths->died != NULL && !deaths->over) {
         deaths->died(exec, process);
     }
-    if (!leaves) { /* else the successor may have left, too: it is watched only
-                      in a long wait */
+    /* If this rank leaves, the successor may have left, too: then it is watched
+     * only in a long wait. */
+    if (!deaths->leaving) {
         watch_successor(exec);
     }
 }
@@ -156,19 +155,20 @@ static void note(ctn_exec_t *exec, uint64_t process)
 static void report(void *argument, uint64_t process, bool leaves)
 {
     ctn_exec_t *exec = argument;
+    ctn_deaths_t *deaths = exec->deaths;
     /* The simulator tells each rank of each death. */
-    if (process >= exec->deaths->ranks ||
+    if (process >= deaths->ranks ||
         (exec->virtual_time && !ctn_is_connected(exec, process))) {
         return;
     }
-    exec->deaths->closed[process] = 1;
-    /* A rank that leaves while this one joins has failed to join. */
-    if (leaves && !exec->deaths->joining &&
-        exec->deaths->gone[exec->locality->process] == 0) {
-        exec->deaths->gone[process] = 1;
-    } else {
-        note(exec, process);
+    deaths->closed[process] = 1;
+    if (leaves && !deaths->leaving && !deaths->joining) {
+        ctn_info(exec->log,
+                 "rank %llu has left the job before this rank calls "
+                 "catena_finalize: it counts as dead",
+                 (unsigned long long)process);
     }
+    note(exec, process);
 }
 
 void ctn_deaths_found(ctn_exec_t *exec, uint64_t process)
@@ -251,16 +251,5 @@ void ctn_deaths_check_sometimes(ctn_exec_t *exec, uint64_t now_ns)
     if (now_ns - exec->deaths->checked_ns > CHECK_NS) {
         exec->deaths->checked_ns = now_ns;
         ctn_deaths_check(exec);
-    }
-}
-
-void ctn_deaths_leave(ctn_exec_t *exec)
-{
-    ctn_deaths_t *deaths = exec->deaths;
-    deaths->gone[exec->locality->process] = 1;
-    for (uint64_t process = 0; process < deaths->ranks; process++) {
-        if (deaths->gone[process] != 0 && process != exec->locality->process) {
-            note(exec, process);
-        }
     }
 }

@@ -38,12 +38,12 @@ struct ctn_deaths {
     uint8_t *dead;       /* [ranks]: 1: this rank knows */
     unsigned depth;      /* of ctn_deaths_enter */
     bool joining;        /* not all ranks have joined: a death ends the job */
+    bool leaving;        /* this rank ends its context */
     bool over;           /* all ranks leave, and no rank waits for the vote of
                             another one: none needs to know of a death */
     uint8_t *closed;     /* [ranks]: 1: no message of it arrives any more */
     uint8_t *direct;     /* [ranks]: 1: connected by the network, also on the
                             node (see network_only of ctn_sequence_t) */
-    uint8_t *gone;       /* [ranks]: 1: it has left the job in order */
     uint64_t checked_ns; /* when the processes of the node were last checked */
     uint64_t successor;  /* that this rank watches; its own rank: none yet */
     /** Of the layer above: a process has died. */
@@ -90,10 +90,6 @@ void ctn_deaths_found(ctn_exec_t *exec, uint64_t process);
 void ctn_deaths_check(ctn_exec_t *exec);
 /** The same in polls of a caller that does not wait: now and then. */
 void ctn_deaths_check_sometimes(ctn_exec_t *exec, uint64_t now_ns);
-/** From now on a process that leaves the job counts as dead: this rank leaves,
- * too, and must not wait for it. */
-void ctn_deaths_leave(ctn_exec_t *exec);
-
 static inline bool ctn_is_dead(const ctn_exec_t *exec, uint64_t process)
 {
     return exec->deaths != NULL && exec->deaths->dead[process] != 0;

@@ -319,7 +319,7 @@ catena_status_t ctn_recovery_leave(catena_group_t *world)
     ctn_exec_t *exec = world->exec;
     ctn_backoff_t backoff = {0};
     uint64_t *result;
-    ctn_deaths_leave(exec);
+    exec->deaths->leaving = true;
     r->leaving = true;
     catena_status_t status =
         ctn_agree(r, (ctn_vote_t){.area = LEAVES}, &result);

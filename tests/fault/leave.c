@@ -3,7 +3,8 @@
  * it waits for FILE, which the third one makes.
  * usage: leave FILE, as 3 ranks of a node
  *        leave agree | shrink: rank 0 calls catena_finalize while the others
- *        call that, and then catena_finalize. All return. */
+ *        call that, and then catena_finalize: all return, with right results.
+ */
 
 #include <fcntl.h>
 #include <signal.h>
@@ -35,13 +36,30 @@ void __wrap_ctn_deaths_notify(ctn_exec_t *exec, uint64_t process, bool connect,
     __real_ctn_deaths_notify(exec, process, connect, offset, value);
 }
 
-/** @return whether the call has the right status */
-static bool call(catena_group_t *world, bool shrinks)
+/** All ranks agree or shrink twice, then all but rank 0, which counts as a
+ * member or as dead; its results must not be those of an earlier call.
+ * @return whether the calls have the right results */
+static bool call(catena_group_t *world, bool shrinks, int rank)
 {
-    catena_group_t *made = NULL;
-    uint64_t flag = 1;
-    return shrinks ? catena_group_shrink(world, &made) == CATENA_ERR_ARG
-                   : catena_group_agree(world, &flag) == CATENA_OK;
+    int size = catena_group_size(world);
+    for (int i = 0; i < (rank == 0 ? 2 : 4); i++) {
+        catena_group_t *made = NULL;
+        uint64_t flag = i < 2 ? 6 : 5;
+        catena_status_t status = shrinks ? catena_group_shrink(world, &made)
+                                         : catena_group_agree(world, &flag);
+        int left = made != NULL ? catena_group_size(made) : 0;
+        bool all = shrinks ? left == size : flag == 6;
+        bool fewer = shrinks ? left == (status == CATENA_OK ? size - 1 : 0)
+                             : flag == 5 || flag == 0;
+        if ((status != CATENA_OK && (!shrinks || i < 2)) ||
+            !(i < 2 ? all : fewer) || catena_group_free(&made) != CATENA_OK) {
+            printf("not ok - rank %d, call %d: %s, flag %llu, %d ranks\n", rank,
+                   i, catena_status_string(status), (unsigned long long)flag,
+                   left);
+            return false;
+        }
+    }
+    return true;
 }
 
 int main(int argc, char **argv)
@@ -56,7 +74,7 @@ int main(int argc, char **argv)
     int rank = catena_group_rank(catena_world(context));
     bool shrinks = strcmp(argv[1], "shrink") == 0;
     if (shrinks || strcmp(argv[1], "agree") == 0) {
-        bool right = rank == 0 || call(catena_world(context), shrinks);
+        bool right = call(catena_world(context), shrinks, rank);
         right = catena_finalize(&context) == CATENA_OK && right;
         printf("%sok - rank %d returns\n", right ? "" : "not ", rank);
         return !right;

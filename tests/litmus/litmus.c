@@ -344,7 +344,6 @@ static void clear_news(void)
     deaths.successor = 2;
     deaths.table = table;
     deaths.dead = dead;
-    deaths.gone = dead;
 }
 
 /** As ctn_deaths_notify, to a rank of the node. */
