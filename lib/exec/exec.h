@@ -60,6 +60,9 @@ typedef struct ctn_algorithm {
     /** Called when the operation ends, with or without an error; may be NULL.
      * Also by some algorithms before that, so it may find its work done. */
     void (*finish)(ctn_op_t *op);
+    /** Whether the network still reads memory of a failed operation that
+     * op->pending does not count; NULL: never. */
+    bool (*is_sending)(const ctn_op_t *op);
     /** Called once when the operation is released: frees what the operation
      * keeps between starts; may be NULL. */
     void (*release)(ctn_op_t *op);

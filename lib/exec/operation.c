@@ -294,6 +294,15 @@ static inline bool has_staged(const ctn_op_t *op)
            ctn_staging_busy(op);
 }
 
+/** Whether the network still reads memory of the operation, or writes to its
+ * counters of that. */
+static inline bool is_sending(const ctn_op_t *op)
+{
+    return op->pending != 0 || has_staged(op) ||
+           (op->status != CATENA_OK && op->algorithm->is_sending != NULL &&
+            op->algorithm->is_sending(op));
+}
+
 /** Where failures are returned: whether an operation that has failed may end.
  * Other ranks may access its memory until all of its group have stopped. */
 CTN_COLD static bool may_end_failed(ctn_op_t *op)
@@ -346,7 +355,7 @@ static inline bool end_phases(ctn_op_t *op)
      * sources must not change before, and which leave staging buffers only
      * while this rank polls the network. After an error of the network no put
      * is completed any more. */
-    if ((op->pending != 0 || has_staged(op)) && op->exec->status == CATENA_OK) {
+    if (op->exec->status == CATENA_OK && is_sending(op)) {
         ctn_op_set_network(op, true);
         return op_waits(op, false);
     }

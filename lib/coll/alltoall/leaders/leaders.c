@@ -33,7 +33,7 @@ static ctn_step_t need_layout(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
     a->topo = a->call.topo;
-    a->has_posted = false;
+    a->has_posted = a->has_sent = false;
     ctn_pairwise_clear(&a->local);
     return ctn_leader_layout_need(op, a->topo, a->call.by_leaders.leaders,
                                   a->call.by_leaders.placement, &a->layout);
@@ -348,12 +348,18 @@ static void finish(ctn_op_t *op)
     }
 }
 
+static bool is_sending(const ctn_op_t *op)
+{
+    return ctn_ports_send(ctn_op_state((ctn_op_t *)(uintptr_t)op));
+}
+
 const ctn_algorithm_t ctn_alltoall_leaders = {
     .name = "alltoall/leaders",
     .state_bytes = sizeof(ctn_leaders_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
+    .is_sending = is_sending,
     .release = ctn_alltoall_release,
 };
 
@@ -362,6 +368,7 @@ const ctn_algorithm_t ctn_alltoallv_leaders = {
     .state_bytes = sizeof(ctn_leaders_t),
     .phases = phases,
     .finish = finish,
+    .is_sending = is_sending,
     .release = ctn_alltoall_release,
 };
 

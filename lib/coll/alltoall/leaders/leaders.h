@@ -26,6 +26,7 @@ typedef struct ctn_leaders {
     bool known;           /* the buffer descriptors have been read */
     bool has_posted;      /* a receive has been posted at the network, and
                              may still be */
+    bool has_sent;        /* a port has sent a fragment */
     uint32_t peer_checks; /* exec->peer_checks at the start or last check */
     uint32_t departed;    /* virtual leaders known to be done */
     ctn_pairwise_t local; /* the blocks that leaders do not send */
@@ -97,6 +98,8 @@ ctn_leaders_port(const ctn_leaders_t *a, uint32_t node, uint32_t leader)
 /** Initialize this member's ports and assign the first incoming fragments
  * their places (ctn_port_run_t). */
 catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a);
+/** Whether the network still reads the send slots of the ports. */
+bool ctn_ports_send(const ctn_leaders_t *a);
 /** Cancel all posted receives: for an operation that failed. */
 void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a);
 /** Do what is possible at this member's ports. NEXT: all is done. */

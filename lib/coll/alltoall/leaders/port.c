@@ -155,6 +155,7 @@ static catena_status_t put_fragment(ctn_op_t *op, ctn_leaders_t *a,
         *header = next_out(run)->of;
     }
     op->exec->tally.messages++;
+    a->has_sent = true;
     return ctn_put_signal(
         endpoint, ctn_exec_data(op->exec, header),
         sizeof(*header) + fragment->bytes,
@@ -477,15 +478,30 @@ catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a)
     return status;
 }
 
-static bool port_finished(const ctn_leaders_t *a, const ctn_port_t *port)
+/** Whether the network still reads send slots. */
+static bool run_sends(const ctn_port_run_t *run)
 {
-    const ctn_port_run_t *run = &port->run[a->set];
     bool pending = false;
     for (unsigned v = 0; v < CTN_LEADER_STAGING_SLOTS; v++) {
         pending |= run->pending[v] != 0;
     }
+    return pending;
+}
+
+bool ctn_ports_send(const ctn_leaders_t *a)
+{
+    bool sends = false;
+    for (uint32_t i = 0; a->has_sent && i < a->layout->ports; i++) {
+        sends |= run_sends(&a->layout->port[i].run[a->set]);
+    }
+    return sends;
+}
+
+static bool port_finished(const ctn_leaders_t *a, const ctn_port_t *port)
+{
+    const ctn_port_run_t *run = &port->run[a->set];
     return ctn_cursor_ended(next_out(run)) && ctn_cursor_ended(&run->assign) &&
-           run->base == run->ahead && !pending;
+           run->base == run->ahead && !run_sends(run);
 }
 
 /** Do what is possible at a port. 1: something was done, 0: nothing, < 0:
