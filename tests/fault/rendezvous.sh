@@ -91,13 +91,17 @@ guest() {
         "$1" 2>&1)
 }
 
-# other_is_closed WHERE: a process of another user that says it is rank 1. It takes the first
-# python3 that the user may run
-other_user=(setpriv --reuid=65534 --regid=65534 --clear-groups timeout 50 python3)
-[ "$(id -u)" = 0 ] && "${other_user[@]}" -c '' 2>"$err"
-may_be_other=$?
+# other_is_closed WHERE: a process of another user that says it is rank 1
+other_user=() # its python3, the first one that it may run
+for candidate in $(type -aP python3); do
+    as_other=(setpriv --reuid=65534 --regid=65534 --clear-groups "$candidate")
+    if [ "$(id -u)" = 0 ] && "${as_other[@]}" -c '' 2>"$err"; then
+        other_user=("${as_other[@]}")
+        break
+    fi
+done
 other_is_closed() {
-    if [ $may_be_other != 0 ]; then
+    if [ ${#other_user[@]} = 0 ]; then
         echo "skip - rendezvous: another user${1:-}: needs root, setpriv, and python3 for all"
         return
     fi
