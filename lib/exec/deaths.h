@@ -39,8 +39,8 @@ struct ctn_deaths {
     unsigned depth;      /* of ctn_deaths_enter */
     bool joining;        /* not all ranks have joined: a death ends the job */
     bool leaving;        /* this rank ends its context */
-    bool over;           /* all ranks leave, and no rank waits for the vote of
-                            another one: none needs to know of a death */
+    bool over;           /* the last agreement has its result here: this rank
+                            tells no deaths any more */
     uint8_t *closed;     /* [ranks]: 1: no message of it arrives any more */
     uint8_t *direct;     /* [ranks]: 1: connected by the network, also on the
                             node (see network_only of ctn_sequence_t) */
