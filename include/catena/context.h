@@ -102,7 +102,8 @@ CATENA_API catena_status_t catena_init(const catena_config_t *config,
 /** Leave the job. Collective; all requests must be complete. Frees the context,
  * its world and its heap, also if it returns an error of the context (codes
  * from -40 down). Free other groups and neighborhoods before; the remaining
- * ones are freed with the context, and a warning is logged.
+ * ones are freed with the context, and a warning is logged. Where failures are
+ * returned, a rank that leaves before the others counts as dead for those.
  * @param[in,out] context NULL afterwards, except with ERR_ARG and ERR_STATE
  * @return CATENA_OK, ERR_ARG (NULL; with CATENA_CHECK=on other ranks call
  *         something else; logged; nothing was freed), ERR_STATE (this rank has

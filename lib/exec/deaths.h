@@ -38,7 +38,8 @@ struct ctn_deaths {
     uint8_t *dead;       /* [ranks]: 1: this rank knows */
     unsigned depth;      /* of ctn_deaths_enter */
     bool joining;        /* not all ranks have joined: a death ends the job */
-    bool leaving;        /* this rank ends its context */
+    bool leaving;        /* this rank ends its context: its agreement of the
+                            world is the last one */
     bool over;           /* the last agreement has its result here: this rank
                             tells no deaths any more */
     uint8_t *closed;     /* [ranks]: 1: no message of it arrives any more */

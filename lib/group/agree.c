@@ -169,7 +169,7 @@ static void decide(ctn_recovery_t *r)
     /* The coordinator waits for those that leave. If it dies before it has told
      * all, they ask this member, which leaves; ranks of the node see only that
      * its process lives on. */
-    for (uint32_t i = 0; r->leaving && i < r->size; i++) {
+    for (uint32_t i = 0; r->exec->deaths->leaving && i < r->size; i++) {
         if (i == r->first || ctn_exec_is_local(r->exec, r->member[i])) {
             send(r, i, r->asked, DECIDED, NULL);
         }
@@ -186,7 +186,8 @@ static void fetch(ctn_recovery_t *r, uint32_t from)
     size_t bytes = ctn_result_bytes(r->most);
     ctn_endpoint_t *endpoint;
     r->fetching = false;
-    if (r->leaving) { /* the member may have left; the result says nothing */
+    if (r->exec->deaths->leaving) { /* the member may have left; the result of
+                                       the last agreement says nothing */
         decide(r);
         return;
     }
@@ -320,7 +321,6 @@ catena_status_t ctn_recovery_leave(catena_group_t *world)
     ctn_backoff_t backoff = {0};
     uint64_t *result;
     exec->deaths->leaving = true;
-    r->leaving = true;
     catena_status_t status =
         ctn_agree(r, (ctn_vote_t){.area = LEAVES}, &result);
     exec->deaths->over = true;

@@ -69,7 +69,6 @@ typedef struct ctn_recovery {
     uint32_t first;   /* the coordinator: the first living member */
     bool answered;    /* this rank's vote in `asked` was sent to it */
     uint8_t *replied; /* [size] 1: `decided` was told to that member */
-    bool leaving;     /* `asked` is the last one, before finalize */
     bool fetching;    /* the result, into `result` */
     ctn_vote_t own;   /* this rank's vote in `asked` */
     uint64_t pending; /* of the fetch */
