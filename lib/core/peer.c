@@ -1,5 +1,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -29,9 +30,10 @@ static int set_end(const struct sockaddr_storage *end, __be32 address[4],
     return end->ss_family;
 }
 
-/** Ask the kernel for the user of a TCP socket of this host (sock_diag(7)).
+/** Ask the kernel for a TCP socket of this host (sock_diag(7)).
  * @return 0; EMFILE, ENFILE; else there is no answer */
-static int ask(const struct inet_diag_sockid *id, int family, uid_t *uid)
+static int ask(const struct inet_diag_sockid *id, int family,
+               struct inet_diag_msg *found)
 {
     struct {
         struct nlmsghdr head;
@@ -57,14 +59,52 @@ static int ask(const struct inet_diag_sockid *id, int family, uid_t *uid)
         return errno;
     }
     (void)setsockopt(kernel, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    bool found =
+    bool answered =
         send(kernel, &request, sizeof(request), 0) == sizeof(request) &&
         recv(kernel, &answer, sizeof(answer), 0) >=
             (ssize_t)(sizeof(answer.head) + sizeof(answer.body)) &&
         answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY;
-    *uid = found ? answer.body.idiag_uid : 0;
+    if (answered) {
+        *found = answer.body;
+    }
     close(kernel);
-    return found ? 0 : ENOENT;
+    return answered ? 0 : ENOENT;
+}
+
+/** Whether an address is one of this host. @return false also if it cannot be
+ * found out, with errno */
+static bool is_here(const struct sockaddr_storage *end)
+{
+    __be32 address[4] = {0}, other[4] = {0};
+    __be16 port;
+    struct ifaddrs *all;
+    int family = set_end(end, address, &port);
+    size_t bytes = sizeof(address);
+    const __be32 *last = address;
+    if (family == AF_INET6 &&
+        IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)address)) {
+        family = AF_INET;
+        last = &address[3];
+    }
+    if (family == AF_INET) {
+        bytes = sizeof(*last);
+        if (ntohl(*last) >> 24 == IN_LOOPBACKNET) {
+            return true;
+        }
+    }
+    if (getifaddrs(&all) != 0) {
+        return false;
+    }
+    bool here = false;
+    for (const struct ifaddrs *one = all; one != NULL && !here;
+         one = one->ifa_next) {
+        if (one->ifa_addr != NULL && one->ifa_addr->sa_family == family) {
+            (void)set_end((const void *)one->ifa_addr, other, &port);
+            here = memcmp(last, other, bytes) == 0;
+        }
+    }
+    freeifaddrs(all);
+    return here;
 }
 
 bool ctn_peer_is_foreign(int connection)
@@ -73,17 +113,32 @@ bool ctn_peer_is_foreign(int connection)
     socklen_t own_bytes = sizeof(own), other_bytes = sizeof(other);
     struct inet_diag_sockid id = {
         .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}};
-    uid_t uid = 0;
+    struct inet_diag_msg found;
     if (getsockname(connection, (struct sockaddr *)&own, &own_bytes) != 0 ||
         getpeername(connection, (struct sockaddr *)&other, &other_bytes) != 0) {
-        return false;
+        errno = EACCES; /* it is over; what it has sent could still be read */
+        return true;
     }
     /* The peer's socket: its source is the other end. */
     (void)set_end(&other, id.idiag_src, &id.idiag_sport);
     int family = set_end(&own, id.idiag_dst, &id.idiag_dport);
-    int wrong = family == AF_INET || family == AF_INET6 ? ask(&id, family, &uid)
-                                                        : EAFNOSUPPORT;
-    errno = wrong == 0 ? EACCES : wrong;
-    return wrong == 0 ? uid != geteuid() && uid != 0
-                      : wrong == EMFILE || wrong == ENFILE;
+    if (family != AF_INET && family != AF_INET6) {
+        return false;
+    }
+    int wrong = ask(&id, family, &found);
+    if (wrong == 0) {
+        /* Of a socket that is closed the kernel does not know the user. */
+        errno = EACCES;
+        return found.idiag_state != TCP_ESTABLISHED ||
+               (found.idiag_uid != geteuid() && found.idiag_uid != 0);
+    }
+    if (wrong != EMFILE && wrong != ENFILE && is_here(&other)) {
+        /* It is gone, unless the kernel does not say anything. */
+        (void)set_end(&own, id.idiag_src, &id.idiag_sport);
+        (void)set_end(&other, id.idiag_dst, &id.idiag_dport);
+        wrong = ask(&id, family, &found);
+        wrong = wrong == 0 ? EACCES : wrong;
+    }
+    errno = wrong;
+    return wrong == EACCES || wrong == EMFILE || wrong == ENFILE;
 }

@@ -86,6 +86,9 @@ static inline void ctn_deaths_look(ctn_exec_t *exec)
 }
 /** This rank has found that a process is gone. */
 void ctn_deaths_found(ctn_exec_t *exec, uint64_t process);
+/** A process leaves the job, and this rank does not. It counts as dead. It is
+ * not told so, and the others find it out themselves. */
+void ctn_deaths_left(ctn_exec_t *exec, uint64_t process);
 /** In a long wait: find out whether processes of this node have died, and
  * connect to the successor. */
 void ctn_deaths_check(ctn_exec_t *exec);

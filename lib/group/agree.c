@@ -38,10 +38,12 @@ typedef enum saying {
 
 #define LEAVES 1u /* as `area` of a vote: its member leaves the job */
 
-/* A result: the flags of all votes combined by AND; the number of living
- * members; a bit for each dead member; then for each member the two offsets of
- * its vote. */
-enum { FLAG, LIVING, DEAD_BITS };
+/* A result: a hash of the number of its agreement and of the rest; the flags of
+ * all votes combined by AND; the number of living members; a bit for each dead
+ * member; then for each member the two offsets of its vote. If some members
+ * leave the job and others do not, those that leave are dead, and their second
+ * offset is LEAVES. */
+enum { SEAL, FLAG, LIVING, DEAD_BITS };
 
 static size_t bit_words(uint32_t most)
 {
@@ -67,6 +69,17 @@ static uint64_t *offsets_in(const ctn_recovery_t *r, uint64_t *result,
                             uint32_t i)
 {
     return result + DEAD_BITS + bit_words(r->most) + (size_t)i * 2;
+}
+
+/** The hash of a result. */
+static uint64_t seal_of(const ctn_recovery_t *r, const uint64_t *result)
+{
+    uint64_t hash = r->asked;
+    for (size_t i = SEAL + 1; i < ctn_result_bytes(r->most) / sizeof(*result);
+         i++) {
+        hash = ctn_hash_add(hash, result[i]);
+    }
+    return hash;
 }
 
 static uint64_t word_of(uint64_t number, saying_t saying)
@@ -206,24 +219,38 @@ static void fetch(ctn_recovery_t *r, uint32_t from)
     r->fetching_from = from;
 }
 
+/** The vote of a living member. */
+static const ctn_vote_t *vote_of(const ctn_recovery_t *r, uint32_t i)
+{
+    return i == r->me ? &r->own : &r->vote[2 * i + (r->asked & 1)];
+}
+
 /** Make the result from all votes. */
 static void make_result(ctn_recovery_t *r)
 {
     uint64_t *result = r->result[r->asked & 1];
+    bool all_leave = true;
+    for (uint32_t i = 0; i < r->size; i++) {
+        all_leave = all_leave &&
+                    (ctn_member_is_dead(r, i) || vote_of(r, i)->area == LEAVES);
+    }
     memset(result, 0, ctn_result_bytes(r->most));
     result[FLAG] = UINT64_MAX;
     for (uint32_t i = 0; i < r->size; i++) {
-        if (ctn_member_is_dead(r, i)) {
-            result[DEAD_BITS + i / 64] |= UINT64_C(1) << i % 64;
-            continue;
+        bool dead = ctn_member_is_dead(r, i);
+        bool leaves = !dead && !all_leave && vote_of(r, i)->area == LEAVES;
+        if (!dead) {
+            offsets_in(r, result, i)[0] = vote_of(r, i)->block;
+            offsets_in(r, result, i)[1] = vote_of(r, i)->area;
         }
-        const ctn_vote_t *vote =
-            i == r->me ? &r->own : &r->vote[2 * i + (r->asked & 1)];
-        result[FLAG] &= vote->flag;
-        result[LIVING]++;
-        offsets_in(r, result, i)[0] = vote->block;
-        offsets_in(r, result, i)[1] = vote->area;
+        if (dead || leaves) {
+            result[DEAD_BITS + i / 64] |= UINT64_C(1) << i % 64;
+        } else {
+            result[FLAG] &= vote_of(r, i)->flag;
+            result[LIVING]++;
+        }
     }
+    result[SEAL] = seal_of(r, result);
 }
 
 /** The coordinator's part: wait for the votes of all living members. */
@@ -265,16 +292,28 @@ static void advance(ctn_recovery_t *r)
     if (r->fetching && r->pending > 0) {
         return;
     }
-    if (r->fetching && !ctn_member_is_dead(r, r->fetching_from)) {
+    const uint64_t *result = r->result[r->asked & 1];
+    if (r->fetching && result[SEAL] == seal_of(r, result)) {
         r->fetching = false;
         decide(r);
         return;
     }
-    r->fetching = false; /* what came from a dead member may be wrong */
+    r->fetching = false; /* if the member dies, the fetch brings nothing */
     if (r->first == r->me) {
         coordinate(r);
     } else {
         follow(r);
+    }
+}
+
+/** Members that leave while this rank goes on count as dead from now on. All
+ * that go on have this result. */
+static void bury_leavers(const ctn_recovery_t *r, uint64_t *result)
+{
+    for (uint32_t i = 0; i < r->size; i++) {
+        if (is_dead_in(result, i) && offsets_in(r, result, i)[1] == LEAVES) {
+            ctn_deaths_left(r->exec, r->member[i]);
+        }
     }
 }
 
@@ -295,8 +334,11 @@ catena_status_t ctn_agree(ctn_recovery_t *r, ctn_vote_t own, uint64_t **result)
             ctn_exec_poll_or_idle(exec, &backoff);
         }
     }
-    ctn_exec_wake(exec);
     *result = r->result[r->asked & 1];
+    if (exec->status == CATENA_OK && !exec->deaths->leaving) {
+        bury_leavers(r, *result);
+    }
+    ctn_exec_wake(exec);
     return exec->status;
 }
 
@@ -400,8 +442,7 @@ static catena_status_t check_result(const ctn_recovery_t *r, uint64_t *result)
             return ctn_refuse(
                 r->exec->log, CATENA_ERR_ARG, "catena_group_shrink",
                 "rank %u has no memory for the new group, or calls "
-                "catena_group_agree or catena_finalize; expected "
-                "catena_group_shrink on all "
+                "catena_group_agree; expected catena_group_shrink on all "
                 "living ranks of the group",
                 i);
         }

@@ -7,7 +7,9 @@ It waits until rank 0 listens, and prints what comes of it:
                   a job of 2 ranks:
   records         records of an impossible length
   value           a record with a value that is longer than the records
-  sent            rank 0 has left after that"""
+  sent            rank 0 has left after that
+With WHAT gone it says that the job is of one rank more, and closes the connection at once; then
+again, with a reset. It prints sent."""
 
 import socket
 import struct
@@ -68,6 +70,14 @@ def exchange(records):
         gather(records.ljust(max(lengths), b"\0"))
 
 
+if what == "gone":
+    for linger in 0, 1:
+        rank_zero = connect()
+        rank_zero.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("2i", linger, 0))
+        rank_zero.sendall(HELLO.pack(MAGIC, 1, size + 1, 0, 0, b""))
+        rank_zero.close()
+    print("sent")
+    sys.exit()
 rank_zero = connect()
 rank_zero.sendall(HELLO.pack(MAGIC, 1, size, 0, 0, b""))
 answer = receive(ANSWER.size)

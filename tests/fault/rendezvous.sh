@@ -146,6 +146,16 @@ first
 other_is_closed
 works "the job starts without that"
 
+if [ ${#other_user[@]} -gt 0 ]; then
+    job 3
+    first
+    kill -STOP "${ranks[0]}"
+    guest gone "${other_user[@]}"
+    kill -CONT "${ranks[0]}"
+    [ "$said" = sent ] || verdict "rendezvous: another user connects" 1 "$said"
+    works "what another user has sent is not read if its sockets are closed before they are accepted"
+fi
+
 # ---- a rank that sends nonsense ----
 
 # nonsense WHAT MESSAGE: rank 1 sends it; rank 0 ends with the message

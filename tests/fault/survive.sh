@@ -67,14 +67,18 @@ expect_rc 0
 grep -q '^ok - ' "$out" || fail "no word of rank 2"
 done_ "prun --continuous: catena_finalize returns on all that live"
 
-# Rank 0 leaves while the others agree or shrink.
+# A rank leaves while the others agree or shrink, and its process goes on.
 for call in agree shrink; do
-    for ppn in 3 1; do
-        start --continuous --timeout 20 -n 3 --ppn $ppn "$build/tests/fault/leave" $call
-        finish
-        expect_rc 0
-        [ "$(grep -c '^ok - ' "$out")" -eq 3 ] || fail "$(grep -m1 '^not ok' "$out")"
-        done_ "prun --ppn $ppn: catena_finalize of a rank while others call catena_group_$call"
+    for leaver in 0 1; do
+        for ppn in 3 2 1; do
+            rm -f "$work/left"
+            start --continuous --timeout 20 -n 3 --ppn $ppn "$build/tests/fault/leave" \
+                "$work/left" $call $leaver
+            finish
+            expect_rc 0
+            [ "$(grep -c '^ok - ' "$out")" -eq 3 ] || fail "$(grep -m1 '^not ok' "$out")"
+            done_ "prun --ppn $ppn: catena_finalize of rank $leaver while others call catena_group_$call"
+        done
     done
 done
 

@@ -406,8 +406,8 @@ static bool from_loopback(int socket)
 }
 
 /** Tell a rank where its parent listens. A parent on the host of rank 0 may
- * have come through the loopback; ranks of other hosts reach it where they
- * reach rank 0. */
+ * have come through the loopback; ranks of other hosts are told the address
+ * where they reach rank 0, so all ranks must be given the same address. */
 static int answer(const tcp_t *tcp, const waiting_t *waiting, uint32_t rank,
                   int64_t deadline)
 {
