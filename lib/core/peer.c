@@ -56,7 +56,7 @@ static int ask(const struct inet_diag_sockid *id, int family,
     int kernel =
         socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (kernel < 0) {
-        return errno;
+        return errno == EMFILE || errno == ENFILE ? errno : ENOENT;
     }
     (void)setsockopt(kernel, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     bool answered =
@@ -114,6 +114,7 @@ bool ctn_peer_is_foreign(int connection)
     struct inet_diag_sockid id = {
         .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}};
     struct inet_diag_msg found;
+    const struct sockaddr_in6 *link = (const void *)&other;
     if (getsockname(connection, (struct sockaddr *)&own, &own_bytes) != 0 ||
         getpeername(connection, (struct sockaddr *)&other, &other_bytes) != 0) {
         errno = EACCES; /* it is over; what it has sent could still be read */
@@ -125,11 +126,13 @@ bool ctn_peer_is_foreign(int connection)
     if (family != AF_INET && family != AF_INET6) {
         return false;
     }
+    /* A socket with an address of one link is bound to that. */
+    id.idiag_if = family == AF_INET6 ? link->sin6_scope_id : 0;
     int wrong = ask(&id, family, &found);
     if (wrong == 0) {
         /* Of a socket that is closed the kernel does not know the user. */
         errno = EACCES;
-        return found.idiag_state != TCP_ESTABLISHED ||
+        return found.idiag_state != TCP_ESTABLISHED || found.idiag_inode == 0 ||
                (found.idiag_uid != geteuid() && found.idiag_uid != 0);
     }
     if (wrong != EMFILE && wrong != ENFILE && is_here(&other)) {
@@ -137,7 +140,9 @@ bool ctn_peer_is_foreign(int connection)
         (void)set_end(&own, id.idiag_src, &id.idiag_sport);
         (void)set_end(&other, id.idiag_dst, &id.idiag_dport);
         wrong = ask(&id, family, &found);
-        wrong = wrong == 0 ? EACCES : wrong;
+        if (wrong == 0 && found.idiag_state != TCP_LISTEN) {
+            wrong = EACCES;
+        }
     }
     errno = wrong;
     return wrong == EACCES || wrong == EMFILE || wrong == ENFILE;

@@ -108,22 +108,6 @@ static void tell(ctn_exec_t *exec, uint64_t process)
     }
 }
 
-/** A process counts as dead from now on: tell the layer above. */
-static void bury(ctn_exec_t *exec, uint64_t process)
-{
-    ctn_deaths_t *deaths = exec->deaths;
-    deaths->dead[process] = 1;
-    deaths->count++;
-    if (deaths->died != NULL && !deaths->over) {
-        deaths->died(exec, process);
-    }
-    /* If this rank leaves, the successor may have left, too: then it is watched
-     * only in a long wait. */
-    if (!deaths->leaving) {
-        watch_successor(exec);
-    }
-}
-
 /** A process has died: tell the layer above and other ranks, once. */
 static void note(ctn_exec_t *exec, uint64_t process)
 {
@@ -154,16 +138,16 @@ static void note(ctn_exec_t *exec, uint64_t process)
     if (!deaths->over) {
         tell(exec, process);
     }
-    bury(exec, process);
-}
-
-/** Say that a process has left. */
-static void note_left(const ctn_exec_t *exec, uint64_t process)
-{
-    ctn_info(exec->log,
-             "rank %llu has left the job before this rank calls "
-             "catena_finalize: it counts as dead",
-             (unsigned long long)process);
+    deaths->dead[process] = 1;
+    deaths->count++;
+    if (deaths->died != NULL && !deaths->over) {
+        deaths->died(exec, process);
+    }
+    /* If this rank leaves, the successor may have left, too: then it is watched
+     * only in a long wait. */
+    if (!deaths->leaving) {
+        watch_successor(exec);
+    }
 }
 
 /** The handler of the transports. The network reports the processes that this
@@ -179,7 +163,10 @@ static void report(void *argument, uint64_t process, bool leaves)
     }
     deaths->closed[process] = 1;
     if (leaves && !deaths->leaving && !deaths->joining) {
-        note_left(exec, process);
+        ctn_info(exec->log,
+                 "rank %llu has left the job before this rank calls "
+                 "catena_finalize: it counts as dead",
+                 (unsigned long long)process);
     }
     note(exec, process);
 }
@@ -187,14 +174,6 @@ static void report(void *argument, uint64_t process, bool leaves)
 void ctn_deaths_found(ctn_exec_t *exec, uint64_t process)
 {
     note(exec, process);
-}
-
-void ctn_deaths_left(ctn_exec_t *exec, uint64_t process)
-{
-    if (exec->deaths->dead[process] == 0) {
-        note_left(exec, process);
-        bury(exec, process);
-    }
 }
 
 void ctn_deaths_news(ctn_exec_t *exec)

@@ -38,8 +38,7 @@ struct ctn_deaths {
     uint8_t *dead;       /* [ranks]: 1: this rank knows */
     unsigned depth;      /* of ctn_deaths_enter */
     bool joining;        /* not all ranks have joined: a death ends the job */
-    bool leaving;        /* this rank ends its context: its agreement of the
-                            world is the last one */
+    bool leaving;        /* this rank has called catena_finalize */
     bool over;           /* the last agreement has its result here: this rank
                             tells no deaths any more */
     uint8_t *closed;     /* [ranks]: 1: no message of it arrives any more */
@@ -86,9 +85,6 @@ static inline void ctn_deaths_look(ctn_exec_t *exec)
 }
 /** This rank has found that a process is gone. */
 void ctn_deaths_found(ctn_exec_t *exec, uint64_t process);
-/** A process leaves the job, and this rank does not. It counts as dead. It is
- * not told so, and the others find it out themselves. */
-void ctn_deaths_left(ctn_exec_t *exec, uint64_t process);
 /** In a long wait: find out whether processes of this node have died, and
  * connect to the successor. */
 void ctn_deaths_check(ctn_exec_t *exec);

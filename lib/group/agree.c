@@ -32,17 +32,17 @@
 typedef enum saying {
     VOTE,    /* this is how its sender votes */
     DECIDED, /* its sender has the result */
-    ASK      /* its sender, a coordinator, wants to know whether the receiver
+    ASK,     /* its sender, a coordinator, wants to know whether the receiver
                 has the result */
+    OVER     /* all living members leave the job: there is no result */
 } saying_t;
 
 #define LEAVES 1u /* as `area` of a vote: its member leaves the job */
 
-/* A result: a hash of the number of its agreement and of the rest; the flags of
- * all votes combined by AND; the number of living members; a bit for each dead
- * member; then for each member the two offsets of its vote. If some members
- * leave the job and others do not, those that leave are dead, and their second
- * offset is LEAVES. */
+/* A result: a hash of the number of its agreement and of the rest, since a get
+ * from a member that dies may complete without data; the flags of all votes
+ * combined by AND; the number of living members; a bit for each dead member;
+ * then for each member the two offsets of its vote. */
 enum { SEAL, FLAG, LIVING, DEAD_BITS };
 
 static size_t bit_words(uint32_t most)
@@ -71,7 +71,6 @@ static uint64_t *offsets_in(const ctn_recovery_t *r, uint64_t *result,
     return result + DEAD_BITS + bit_words(r->most) + (size_t)i * 2;
 }
 
-/** The hash of a result. */
 static uint64_t seal_of(const ctn_recovery_t *r, const uint64_t *result)
 {
     uint64_t hash = r->asked;
@@ -163,28 +162,28 @@ void ctn_agree_news(ctn_recovery_t *r)
     saying_t saying;
     for (uint32_t i = 0; r->decided > 0 && i < r->size; i++) {
         if (r->replied[i] == 0 && has_vote(r, i, r->decided, &saying) &&
-            saying != DECIDED) {
+            (saying == VOTE || saying == ASK)) {
             r->replied[i] = 1;
-            send(r, i, r->decided, DECIDED, NULL);
+            send(r, i, r->decided, r->over ? OVER : DECIDED, NULL);
         }
     }
 }
 
-/** The result of the current agreement is in place. */
+/** The result of the current agreement is in place, or it is over. */
 static void decide(ctn_recovery_t *r)
 {
     r->decided = r->asked;
     memset(r->replied, r->first == r->me, r->size);
     if (r->first == r->me) {
-        send_all(r, r->decided, DECIDED);
+        send_all(r, r->decided, r->over ? OVER : DECIDED);
         return;
     }
-    /* The coordinator waits for those that leave. If it dies before it has told
-     * all, they ask this member, which leaves; ranks of the node see only that
-     * its process lives on. */
-    for (uint32_t i = 0; r->exec->deaths->leaving && i < r->size; i++) {
+    /* The coordinator waits for all. If it dies before it has told all, they
+     * ask this member, which leaves; ranks of the node see only that its
+     * process lives on. */
+    for (uint32_t i = 0; r->over && i < r->size; i++) {
         if (i == r->first || ctn_exec_is_local(r->exec, r->member[i])) {
-            send(r, i, r->asked, DECIDED, NULL);
+            send(r, i, r->asked, OVER, NULL);
         }
     }
     ctn_agree_news(r);
@@ -199,11 +198,6 @@ static void fetch(ctn_recovery_t *r, uint32_t from)
     size_t bytes = ctn_result_bytes(r->most);
     ctn_endpoint_t *endpoint;
     r->fetching = false;
-    if (r->exec->deaths->leaving) { /* the member may have left; the result of
-                                       the last agreement says nothing */
-        decide(r);
-        return;
-    }
     if (ctn_exec_connect(r->exec, r->member[from], &endpoint) != CATENA_OK) {
         return;
     }
@@ -216,39 +210,38 @@ static void fetch(ctn_recovery_t *r, uint32_t from)
         return;
     }
     r->fetching = true;
-    r->fetching_from = from;
 }
 
-/** The vote of a living member. */
-static const ctn_vote_t *vote_of(const ctn_recovery_t *r, uint32_t i)
+/** A member has said that there is a result, or that it is over. */
+static void learn(ctn_recovery_t *r, uint32_t from, saying_t saying)
 {
-    return i == r->me ? &r->own : &r->vote[2 * i + (r->asked & 1)];
+    if (saying == OVER) {
+        r->over = true;
+        decide(r);
+    } else {
+        fetch(r, from);
+    }
 }
 
-/** Make the result from all votes. */
+/** Make the result from all votes. It is over if all of them leave. */
 static void make_result(ctn_recovery_t *r)
 {
     uint64_t *result = r->result[r->asked & 1];
-    bool all_leave = true;
-    for (uint32_t i = 0; i < r->size; i++) {
-        all_leave = all_leave &&
-                    (ctn_member_is_dead(r, i) || vote_of(r, i)->area == LEAVES);
-    }
     memset(result, 0, ctn_result_bytes(r->most));
     result[FLAG] = UINT64_MAX;
+    r->over = true;
     for (uint32_t i = 0; i < r->size; i++) {
-        bool dead = ctn_member_is_dead(r, i);
-        bool leaves = !dead && !all_leave && vote_of(r, i)->area == LEAVES;
-        if (!dead) {
-            offsets_in(r, result, i)[0] = vote_of(r, i)->block;
-            offsets_in(r, result, i)[1] = vote_of(r, i)->area;
-        }
-        if (dead || leaves) {
+        if (ctn_member_is_dead(r, i)) {
             result[DEAD_BITS + i / 64] |= UINT64_C(1) << i % 64;
-        } else {
-            result[FLAG] &= vote_of(r, i)->flag;
-            result[LIVING]++;
+            continue;
         }
+        const ctn_vote_t *vote =
+            i == r->me ? &r->own : &r->vote[2 * i + (r->asked & 1)];
+        r->over = r->over && vote->area == LEAVES;
+        result[FLAG] &= vote->flag;
+        result[LIVING]++;
+        offsets_in(r, result, i)[0] = vote->block;
+        offsets_in(r, result, i)[1] = vote->area;
     }
     result[SEAL] = seal_of(r, result);
 }
@@ -264,8 +257,8 @@ static void coordinate(ctn_recovery_t *r)
         if (!has_vote(r, i, r->asked, &saying) || saying == ASK) {
             return;
         }
-        if (saying == DECIDED) {
-            fetch(r, i);
+        if (saying != VOTE) {
+            learn(r, i, saying);
             return;
         }
     }
@@ -278,8 +271,8 @@ static void follow(ctn_recovery_t *r)
 {
     saying_t saying;
     bool told = has_vote(r, r->first, r->asked, &saying);
-    if (told && saying == DECIDED) {
-        fetch(r, r->first);
+    if (told && (saying == DECIDED || saying == OVER)) {
+        learn(r, r->first, saying);
     } else if (!r->answered) {
         r->answered = true;
         send(r, r->first, r->asked, VOTE, &r->own);
@@ -298,22 +291,11 @@ static void advance(ctn_recovery_t *r)
         decide(r);
         return;
     }
-    r->fetching = false; /* if the member dies, the fetch brings nothing */
+    r->fetching = false; /* nothing has come */
     if (r->first == r->me) {
         coordinate(r);
     } else {
         follow(r);
-    }
-}
-
-/** Members that leave while this rank goes on count as dead from now on. All
- * that go on have this result. */
-static void bury_leavers(const ctn_recovery_t *r, uint64_t *result)
-{
-    for (uint32_t i = 0; i < r->size; i++) {
-        if (is_dead_in(result, i) && offsets_in(r, result, i)[1] == LEAVES) {
-            ctn_deaths_left(r->exec, r->member[i]);
-        }
     }
 }
 
@@ -334,22 +316,18 @@ catena_status_t ctn_agree(ctn_recovery_t *r, ctn_vote_t own, uint64_t **result)
             ctn_exec_poll_or_idle(exec, &backoff);
         }
     }
-    *result = r->result[r->asked & 1];
-    if (exec->status == CATENA_OK && !exec->deaths->leaving) {
-        bury_leavers(r, *result);
-    }
     ctn_exec_wake(exec);
+    *result = r->result[r->asked & 1];
     return exec->status;
 }
 
-/** Whether a member that leaves, too, may not have the result yet. */
+/** Whether a member may not know yet that the last agreement is over. */
 static bool is_awaited(const ctn_recovery_t *r)
 {
     saying_t saying;
     for (uint32_t i = 0; i < r->size; i++) {
         if (i != r->me && !ctn_member_is_dead(r, i) &&
-            has_vote(r, i, r->asked, &saying) && saying == VOTE &&
-            r->vote[2 * i + (r->asked & 1)].area == LEAVES) {
+            has_vote(r, i, r->asked, &saying) && saying == VOTE) {
             return true;
         }
     }
@@ -363,8 +341,12 @@ catena_status_t ctn_recovery_leave(catena_group_t *world)
     ctn_backoff_t backoff = {0};
     uint64_t *result;
     exec->deaths->leaving = true;
-    catena_status_t status =
-        ctn_agree(r, (ctn_vote_t){.area = LEAVES}, &result);
+    catena_status_t status;
+    /* Others may agree or shrink first. */
+    do {
+        status = ctn_agree(r, (ctn_vote_t){.flag = UINT64_MAX, .area = LEAVES},
+                           &result);
+    } while (status == CATENA_OK && !r->over);
     exec->deaths->over = true;
     /* If the coordinator left first, a member might see the end of its
      * connection before the result, and take it for dead. */
@@ -442,7 +424,8 @@ static catena_status_t check_result(const ctn_recovery_t *r, uint64_t *result)
             return ctn_refuse(
                 r->exec->log, CATENA_ERR_ARG, "catena_group_shrink",
                 "rank %u has no memory for the new group, or calls "
-                "catena_group_agree; expected catena_group_shrink on all "
+                "catena_group_agree or catena_finalize; expected "
+                "catena_group_shrink on all "
                 "living ranks of the group",
                 i);
         }

@@ -69,10 +69,10 @@ typedef struct ctn_recovery {
     uint32_t first;   /* the coordinator: the first living member */
     bool answered;    /* this rank's vote in `asked` was sent to it */
     uint8_t *replied; /* [size] 1: `decided` was told to that member */
+    bool over;        /* all living members have left by `decided` */
     bool fetching;    /* the result, into `result` */
     ctn_vote_t own;   /* this rank's vote in `asked` */
     uint64_t pending; /* of the fetch */
-    uint32_t fetching_from;
 } ctn_recovery_t;
 
 /** Create it for a group that may have up to `most` members, which are not

@@ -67,18 +67,20 @@ expect_rc 0
 grep -q '^ok - ' "$out" || fail "no word of rank 2"
 done_ "prun --continuous: catena_finalize returns on all that live"
 
-# A rank leaves while the others agree or shrink, and its process goes on.
-for call in agree shrink; do
-    for leaver in 0 1; do
-        for ppn in 3 2 1; do
-            rm -f "$work/left"
-            start --continuous --timeout 20 -n 3 --ppn $ppn "$build/tests/fault/leave" \
-                "$work/left" $call $leaver
-            finish
-            expect_rc 0
-            [ "$(grep -c '^ok - ' "$out")" -eq 3 ] || fail "$(grep -m1 '^not ok' "$out")"
-            done_ "prun --ppn $ppn: catena_finalize of rank $leaver while others call catena_group_$call"
-        done
+# A rank calls catena_finalize while the others agree or shrink.
+for how in "agree 0" "agree 1" "shrink 0" "shrink 1" "agree 1 dies" "agree 2 dies"; do
+    for ppn in 3 1; do
+        rm -f "$work/left"
+        # shellcheck disable=SC2086
+        start --continuous --timeout 20 -n 3 --ppn $ppn "$build/tests/fault/leave" \
+            "$work/left" $how
+        finish
+        expect_rc 0
+        expected=3
+        [[ $how != *dies ]] || expected=2
+        [ "$(grep -c '^ok - ' "$out")" -eq $expected ] ||
+            fail "$(grep -m1 '^not ok' "$out")"
+        done_ "prun --ppn $ppn: a rank finalizes while others agree or shrink: $how"
     done
 done
 
