@@ -179,8 +179,8 @@ static catena_status_t leave_survivors(catena_context_t **handle)
            exec->status == CATENA_OK) {
         ctn_exec_poll_or_idle(exec, &backoff);
     }
-    context->boot->lost = exec->deaths->count > 0;
     catena_status_t status = ctn_recovery_leave(context->world);
+    context->boot->lost = exec->deaths->count > exec->deaths->left;
     return end_context(handle, status);
 }
 

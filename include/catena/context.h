@@ -103,8 +103,10 @@ CATENA_API catena_status_t catena_init(const catena_config_t *config,
  * its world and its heap, also if it returns an error of the context (codes
  * from -40 down). Free other groups and neighborhoods before; the remaining
  * ones are freed with the context, and a warning is logged. Where failures are
- * returned, it waits for all living ranks, and takes part in their calls of
- * catena_group_agree and catena_group_shrink of the world meanwhile.
+ * returned, it waits for all living ranks. Meanwhile it votes in their calls of
+ * catena_group_agree of the world, for all flags; catena_group_shrink of the
+ * world fails. In other groups it takes no part, so all ranks should agree
+ * there first on whether they go on.
  * @param[in,out] context NULL afterwards, except with ERR_ARG and ERR_STATE
  * @return CATENA_OK, ERR_ARG (NULL; with CATENA_CHECK=on other ranks call
  *         something else; logged; nothing was freed), ERR_STATE (this rank has

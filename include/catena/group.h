@@ -172,11 +172,12 @@ CATENA_API catena_status_t catena_group_agree(catena_group_t *group,
  * member may die at any time: then the new group fails, and can be shrunk in
  * its turn.
  * @param[out] out set only on CATENA_OK; free with catena_group_free
- * @return CATENA_OK, ERR_ARG (NULL; a rank calls catena_group_agree, or has no
- *         memory for a group; logged; with CATENA_CHECK=on as
- *         catena_group_agree), ERR_NO_MEMORY (for the table of members; the new
- *         group fails on the other ranks), ERR_UNSUPPORTED (CATENA_FAILURES is
- *         not return; logged), or the error that ended the context */
+ * @return CATENA_OK, ERR_ARG (NULL; a rank calls catena_group_agree or
+ *         catena_finalize, or has no memory for a group; logged; with
+ *         CATENA_CHECK=on as catena_group_agree), ERR_NO_MEMORY (for the table
+ * of members; the new group fails on the other ranks), ERR_UNSUPPORTED
+ * (CATENA_FAILURES is not return; logged), or the error that ended the context
+ */
 CATENA_API catena_status_t catena_group_shrink(catena_group_t *group,
                                                catena_group_t **out);
 /** @} */

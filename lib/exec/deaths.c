@@ -7,6 +7,8 @@
 /** Between checks of a rank that polls. */
 static const uint64_t CHECK_NS = 20000000;
 
+enum { DIED = 1, LEFT }; /* a word of the table */
+
 static void report(void *argument, uint64_t process, bool leaves);
 
 catena_status_t ctn_deaths_open(ctn_exec_t *exec, uint32_t ranks,
@@ -46,27 +48,29 @@ void ctn_deaths_release(ctn_exec_t *exec)
     }
 }
 
-void ctn_deaths_notify(ctn_exec_t *exec, uint64_t process, bool connect,
-                       uint64_t word_offset, uint64_t value)
+catena_status_t ctn_deaths_notify(ctn_exec_t *exec, uint64_t process,
+                                  bool connect, uint64_t word_offset,
+                                  uint64_t value)
 {
     ctn_endpoint_t *endpoint;
     if (ctn_is_dead(exec, process) || exec->flags == NULL ||
         (!connect && !ctn_is_connected(exec, process))) {
-        return;
+        return CATENA_OK;
     }
     /* Behind all data that this rank has sent. */
     catena_status_t status =
         exec->deaths->direct[process] != 0
             ? exec->network->ops->connect(exec->network, process, &endpoint)
             : ctn_exec_connect(exec, process, &endpoint);
-    if (status != CATENA_OK) {
-        return;
+    if (status == CATENA_OK) {
+        status = ctn_signal(endpoint, word_offset, value);
     }
-    /* An error is ignored: the transport reports the death. */
-    (void)ctn_signal(endpoint, word_offset, value);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* see ctn_deaths_news */
-    (void)ctn_signal(endpoint,
-                     exec->flags_offset + offsetof(ctn_exec_flags_t, news), 1);
+    if (status == CATENA_OK) {
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* see ctn_deaths_news */
+        status = ctn_signal(
+            endpoint, exec->flags_offset + offsetof(ctn_exec_flags_t, news), 1);
+    }
+    return status == CATENA_ERR_NO_MEMORY ? status : CATENA_OK;
 }
 
 /** The next living process; this one itself: there is no other. */
@@ -95,7 +99,7 @@ static void watch_successor(ctn_exec_t *exec)
 }
 
 /** Tell the ranks that this one is connected to of a death. */
-static void tell(ctn_exec_t *exec, uint64_t process)
+static void tell(ctn_exec_t *exec, uint64_t process, bool leaves)
 {
     uint64_t word =
         exec->deaths->offset + process * sizeof(*exec->deaths->table);
@@ -103,13 +107,14 @@ static void tell(ctn_exec_t *exec, uint64_t process)
     for (size_t i = 0; i < exec->endpoints.slots; i++) {
         const ctn_endpoint_t *endpoint = exec->endpoints.entry[i].value;
         if (endpoint != NULL && endpoint->process != exec->locality->process) {
-            ctn_deaths_notify(exec, endpoint->process, false, word, 1);
+            (void)ctn_deaths_notify(exec, endpoint->process, false, word,
+                                    leaves ? LEFT : DIED);
         }
     }
 }
 
 /** A process has died: tell the layer above and other ranks, once. */
-static void note(ctn_exec_t *exec, uint64_t process)
+static void note(ctn_exec_t *exec, uint64_t process, bool leaves)
 {
     ctn_deaths_t *deaths = exec->deaths;
     /* A rank that has aborted may exit at once: the abort is the cause. */
@@ -122,7 +127,7 @@ static void note(ctn_exec_t *exec, uint64_t process)
         ctn_error(exec->log,
                   "another rank lost its connection to this one and "
                   "takes it for dead: the context of this rank ends");
-        tell(exec, process);
+        tell(exec, process, false);
         ctn_exec_end(exec, CATENA_ERR_PEER);
         return;
     }
@@ -136,10 +141,11 @@ static void note(ctn_exec_t *exec, uint64_t process)
     ctn_info(exec->log, "rank %llu has %s", (unsigned long long)process,
              deaths->leaving ? "left or died" : "died");
     if (!deaths->over) {
-        tell(exec, process);
+        tell(exec, process, leaves);
     }
     deaths->dead[process] = 1;
     deaths->count++;
+    deaths->left += leaves;
     if (deaths->died != NULL && !deaths->over) {
         deaths->died(exec, process);
     }
@@ -168,12 +174,12 @@ static void report(void *argument, uint64_t process, bool leaves)
                  "catena_finalize: it counts as dead",
                  (unsigned long long)process);
     }
-    note(exec, process);
+    note(exec, process, leaves);
 }
 
 void ctn_deaths_found(ctn_exec_t *exec, uint64_t process)
 {
-    note(exec, process);
+    note(exec, process, false);
 }
 
 void ctn_deaths_news(ctn_exec_t *exec)
@@ -184,9 +190,11 @@ void ctn_deaths_news(ctn_exec_t *exec)
     __atomic_store_n(&exec->flags->news, 0, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (uint64_t process = 0; process < deaths->ranks; process++) {
-        if (deaths->dead[process] == 0 &&
-            ctn_word_load(&deaths->table[process]) != 0) {
-            note(exec, process);
+        uint64_t word = deaths->dead[process] == 0
+                            ? ctn_word_load(&deaths->table[process])
+                            : 0;
+        if (word != 0) {
+            note(exec, process, word == LEFT);
         }
     }
     if (deaths->heard != NULL) {

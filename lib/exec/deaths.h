@@ -13,10 +13,10 @@
  * observers). A rank that learns of a death notifies all processes that it has
  * an endpoint to; these notify others ([Bosilca], reliable broadcast). Each
  * process has a table of words in its arena, one for each process; the word of
- * a dead one is not 0. [Bosilca]: G. Bosilca, A. Bouteiller, A. Guermouche, T.
- * Herault, Y. Robert, P. Sens, J. Dongarra, A failure detector for HPC
- * platforms, International Journal of High Performance Computing Applications
- * 32(1), 2018. */
+ * a dead one is not 0, and says whether it has left in order. [Bosilca]: G.
+ * Bosilca, A. Bouteiller, A. Guermouche, T. Herault, Y. Robert, P. Sens, J.
+ * Dongarra, A failure detector for HPC platforms, International Journal of High
+ * Performance Computing Applications 32(1), 2018. */
 
 /** What the operations of a group share: why they fail. */
 struct ctn_failure {
@@ -33,6 +33,7 @@ struct ctn_failure {
 struct ctn_deaths {
     uint32_t ranks;      /* processes of the job */
     uint32_t count;      /* dead ones that this rank knows */
+    uint32_t left;       /* of them, those that have left in order */
     uint64_t *table;     /* [ranks] in the arena; other ranks write it */
     uint64_t offset;     /* of the table, in every arena */
     uint8_t *dead;       /* [ranks]: 1: this rank knows */
@@ -110,9 +111,12 @@ static inline bool ctn_uses_network(const ctn_exec_t *exec, uint64_t process)
 
 /** Store a word at a process, and then its flag `news`. No effect if it is
  * dead.
- * @param connect also if there is no endpoint to it yet */
-void ctn_deaths_notify(ctn_exec_t *exec, uint64_t process, bool connect,
-                       uint64_t word_offset, uint64_t value);
+ * @param connect also if there is no endpoint to it yet
+ * @return ERR_NO_MEMORY; OK after other errors, too: the transport reports the
+ *         death */
+catena_status_t ctn_deaths_notify(ctn_exec_t *exec, uint64_t process,
+                                  bool connect, uint64_t word_offset,
+                                  uint64_t value);
 
 /** Why an operation fails; NULL: it cannot, except with the context. */
 static inline ctn_failure_t *ctn_op_failure(const ctn_op_t *op)

@@ -125,8 +125,9 @@ static void send(ctn_recovery_t *r, uint32_t to, uint64_t number,
                                at + offsetof(ctn_vote_t, word),
                                word_of(number, saying), NULL));
     }
-    ctn_deaths_notify(r->exec, r->member[to], true,
-                      at + offsetof(ctn_vote_t, word), word_of(number, saying));
+    lost(r, ctn_deaths_notify(r->exec, r->member[to], true,
+                              at + offsetof(ctn_vote_t, word),
+                              word_of(number, saying)));
 }
 
 static void send_all(ctn_recovery_t *r, uint64_t number, saying_t saying)
@@ -216,6 +217,7 @@ static void fetch(ctn_recovery_t *r, uint32_t from)
 static void learn(ctn_recovery_t *r, uint32_t from, saying_t saying)
 {
     if (saying == OVER) {
+        ctn_deaths_news(r->exec); /* what its sender knew */
         r->over = true;
         decide(r);
     } else {

@@ -24,9 +24,9 @@ static void tell(ctn_recovery_t *r, uint32_t i, bool connect)
         return;
     }
     r->told[i] = 1;
-    ctn_deaths_notify(r->exec, r->member[i], connect,
-                      r->offset[i] + r->me * sizeof(*r->word),
-                      (uint64_t)-r->failure.status);
+    (void)ctn_deaths_notify(r->exec, r->member[i], connect,
+                            r->offset[i] + r->me * sizeof(*r->word),
+                            (uint64_t)-r->failure.status);
 }
 
 /** Tell all members that this rank has an endpoint to, and its neighbors in
@@ -461,10 +461,10 @@ void ctn_recovery_give_up(const catena_group_t *made)
     const ctn_address_t *neighbors[] = {&place->left, &place->right};
     for (int side = 0; side < 2; side++) {
         if (neighbors[side]->process != CTN_NO_ADDRESS.process) {
-            ctn_deaths_notify(r->exec, neighbors[side]->process, true,
-                              neighbors[side]->offset +
-                                  offsetof(ctn_control_block_t, given_up),
-                              (uint64_t)-CATENA_ERR_REVOKED);
+            (void)ctn_deaths_notify(r->exec, neighbors[side]->process, true,
+                                    neighbors[side]->offset +
+                                        offsetof(ctn_control_block_t, given_up),
+                                    (uint64_t)-CATENA_ERR_REVOKED);
         }
     }
 }
