@@ -135,6 +135,14 @@ void __wrap_free(void *memory)
     }
 }
 
+/** Handles that were freed are kept in a table of the process, which all ranks
+ * and runs share. Here memory is never reused, so they are recognized as well.
+ */
+void __wrap_ctn_handle_free(void *memory)
+{
+    __wrap_free(memory);
+}
+
 void *__wrap_realloc(void *memory, size_t bytes)
 {
     if (!is_ours(memory) && (memory != NULL || !runs)) {
