@@ -175,9 +175,9 @@ CATENA_API catena_status_t catena_group_agree(catena_group_t *group,
  * @return CATENA_OK, ERR_ARG (NULL; a rank calls catena_group_agree or
  *         catena_finalize, or has no memory for a group; logged; with
  *         CATENA_CHECK=on as catena_group_agree), ERR_NO_MEMORY (for the table
- * of members; the new group fails on the other ranks), ERR_UNSUPPORTED
- * (CATENA_FAILURES is not return; logged), or the error that ended the context
- */
+ *         of members; the new group fails on the other ranks), ERR_UNSUPPORTED
+ *         (CATENA_FAILURES is not return; logged), or the error that ended the
+ *         context */
 CATENA_API catena_status_t catena_group_shrink(catena_group_t *group,
                                                catena_group_t **out);
 /** @} */
