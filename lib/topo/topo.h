@@ -40,8 +40,8 @@ _Static_assert(sizeof(ctn_member_t) == 32, "entries of fixed size");
  * data. */
 #define CTN_EAGER_ROWS_BYTES 65536u /* limit for all blocks of a row */
 /* Limits for one block, if the node has: */
-#define CTN_EAGER_ROWS_PAIR_BYTES 256u /* two members with a core each */
-#define CTN_EAGER_ROWS_NODE_BYTES 512u /* more members with a core each */
+#define CTN_EAGER_ROWS_PAIR_BYTES 2048u /* two members with a core each */
+#define CTN_EAGER_ROWS_NODE_BYTES 512u  /* more members with a core each */
 #define CTN_EAGER_ROWS_OVERSUBSCRIBED_BYTES 1024u /* more ranks than cores */
 
 /** Return the largest block for so many members, if one row can hold all of

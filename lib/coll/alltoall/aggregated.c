@@ -35,7 +35,7 @@ _Static_assert((uint64_t)CTN_PAIRWISE_TURNS << 20 <= CTN_AGGREGATE_FLAG,
                "turns leave the highest bit of a count");
 _Static_assert(MOST_BYTES <= CTN_STAGING_BYTES &&
                    MOST_BYTES <= CTN_AGGREGATE_BLOCK_BYTES &&
-                   CTN_EAGER_ROWS_MEMBERS * CTN_EAGER_ROWS_PAIR_BYTES <=
+                   CTN_EAGER_ROWS_MEMBERS * CTN_EAGER_ROWS_NODE_BYTES <=
                        CTN_EAGER_ROWS_BYTES,
                "aggregates can be packed, and small blocks are in rows");
 
@@ -64,11 +64,13 @@ static bool set_teams(ctn_aggregated_t *x, uint32_t team)
     x->eager = longest > CTN_INLINE_BYTES;
     x->span = x->eager ? (uint32_t)((longest + eager - 1) / eager) : 0;
     /* The blocks within a node need no slots if they use eager rows on every
-     * node. The limit of rows is lowest for two members with a core each. But
+     * node. Their limit is lowest for many members with a core each. But
      * the slots for words do not depend on the length, so that members with
      * different lengths find each other's words. */
     x->words = table->most;
-    x->first = ctn_eager_rows_fit(bytes, 2, false) ? 0 : table->most;
+    x->first = ctn_eager_rows_fit(bytes, CTN_EAGER_ROWS_MEMBERS, false)
+                   ? 0
+                   : table->most;
     uint64_t numbers = (x->topo->nodes - 1) * (uint64_t)x->each;
     uint64_t most = (numbers + table->least - 1) / table->least * areas(x);
     return x->words + most <= CTN_SLOTS &&

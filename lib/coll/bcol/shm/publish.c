@@ -12,14 +12,24 @@
 
 /* ---- copy areas ---- */
 
-/** Whether all members are known to have ended operation `seq`: the current
- * operation uses its generation or a later one, or all ended `seq` before they
- * started the last synchronizing operation (exec/generations.h). */
-static bool is_over(const shm_call_t *call, uint64_t seq)
+/** Whether no member reads that memory any more: the current operation uses the
+ * generation of its operation or a later one, all ended that operation before
+ * they started the last synchronizing one (exec/generations.h), or its readers
+ * have told so. */
+static bool is_over(const shm_call_t *call, const shm_kept_t *kept)
 {
-    const ctn_sequence_t *sequence = &call->shm->sequence;
-    return seq + sequence->generations <= call->seq ||
-           seq + sequence->flight < sequence->synchronized;
+    const shm_t *shm = call->shm;
+    const ctn_sequence_t *sequence = &shm->sequence;
+    bool over = kept->seq + sequence->generations <= call->seq ||
+                kept->seq + sequence->flight < sequence->synchronized;
+    uint32_t i = kept->first_reader;
+    while (!over && i <= kept->last_reader &&
+           (i == shm->me ||
+            ctn_node_is_set(ctn_node_departed(&shm->area, kept->seq, i),
+                            kept->seq, 1))) {
+        i++;
+    }
+    return over || i > kept->last_reader;
 }
 
 /** The first entry of shm->kept that is free: so few entries are used, and
@@ -27,28 +37,47 @@ static bool is_over(const shm_call_t *call, uint64_t seq)
 static shm_kept_t *find_kept(const shm_call_t *call)
 {
     shm_kept_t *kept = call->shm->kept;
-    while (kept->memory != NULL && !is_over(call, kept->seq)) {
+    while (kept->memory != NULL && !is_over(call, kept)) {
         kept++;
         assert(kept < call->shm->kept + SHM_GENERATIONS);
     }
     return kept;
 }
 
+/** Let an entry have memory for `bytes`. @return whether all entries together
+ * may have as much, and there is memory */
+static bool enlarge(shm_t *shm, shm_kept_t *kept, size_t bytes)
+{
+    size_t size = SHM_KEPT_LEAST;
+    while (size < bytes) {
+        size *= 2;
+    }
+    if (shm->kept_bytes - kept->bytes + size > SHM_KEPT_ALL) {
+        return false;
+    }
+    ctn_scratch_free(shm->module.exec, kept->memory, kept->bytes);
+    shm->kept_bytes -= kept->bytes;
+    kept->memory = ctn_scratch_alloc(shm->module.exec, size);
+    kept->bytes = kept->memory != NULL ? size : 0;
+    shm->kept_bytes += kept->bytes;
+    return kept->memory != NULL;
+}
+
 /** Memory of `bytes` that stays when the call ends. NULL: none. */
 static unsigned char *take_kept(const shm_call_t *call, size_t bytes)
 {
-    ctn_exec_t *exec = call->shm->module.exec;
+    bool synchronizing = call->algorithm->base.synchronizing;
+    if (bytes > (synchronizing ? SHM_KEPT_SYNCHRONIZING : SHM_KEPT_MOST)) {
+        return NULL;
+    }
     shm_kept_t *kept = find_kept(call);
-    if (kept->bytes < bytes) {
-        ctn_scratch_free(exec, kept->memory, kept->bytes);
-        kept->bytes =
-            bytes <= SHM_KEPT_BYTES / 2 ? SHM_KEPT_BYTES / 2 : SHM_KEPT_BYTES;
-        kept->memory = ctn_scratch_alloc(exec, kept->bytes);
+    if (kept->bytes < bytes && !enlarge(call->shm, kept, bytes)) {
+        return NULL;
     }
-    if (kept->memory == NULL) {
-        kept->bytes = 0;
-    }
+    bool one = call->kind == CTN_GATHER;
     kept->seq = call->seq;
+    kept->first_reader = one ? call->basic->root : 0;
+    kept->last_reader = one ? call->basic->root : call->shm->size - 1;
     return kept->memory;
 }
 
@@ -62,10 +91,11 @@ void shm_release_kept(shm_t *shm)
 
 void shm_copy_area_take(shm_call_t *call, size_t bytes)
 {
-    bool kept = bytes <= SHM_KEPT_BYTES;
-    unsigned char *memory =
-        kept ? take_kept(call, bytes)
-             : ctn_scratch_alloc(call->shm->module.exec, bytes);
+    unsigned char *memory = take_kept(call, bytes);
+    bool kept = memory != NULL;
+    if (!kept) {
+        memory = ctn_scratch_alloc(call->shm->module.exec, bytes);
+    }
     call->copy_area =
         (shm_copy_area_t){memory, memory != NULL ? bytes : 0, 0, kept};
 }
@@ -342,7 +372,9 @@ static bool check_published(shm_call_t *call, uint32_t i, uint32_t owner,
                             bool *staged)
 {
     *location = read_descriptor(shm_descriptor_of(call, i), staged);
-    call->acknowledge |= location->storage == SHM_ZCOPY;
+    call->acknowledge |= location->storage == SHM_ZCOPY ||
+                         (location->storage == SHM_KEPT && !*staged &&
+                          !call->algorithm->base.synchronizing);
     if (location->storage == SHM_MISMATCH ||
         location->mark != mark_of(call, bytes)) {
         refuse(call, owner, location, bytes);
