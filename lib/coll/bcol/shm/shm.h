@@ -36,7 +36,8 @@
  * there, where members share cores: fewer are as fast through the heap. */
 #define SHM_ATTACH_BYTES CTN_PICK(65536u, 1024u)
 /** The same, to read or to write, if more than two members have a core each:
- * accesses to the memory of one process wait for each other. */
+ * accesses to the memory of one process wait for each other. Two members write
+ * as many. */
 #define SHM_ATTACH_MANY_BYTES CTN_PICK(262144u, 2048u)
 
 /* Of a module's sequence: generations, and operations that run at once. */
@@ -173,14 +174,15 @@ typedef struct shm_copy_area {
     bool kept;    /* it is in shm->kept, and stays when the call ends */
 } shm_copy_area_t;
 
-/** The fewest bytes of a block that goes by its address. Two members with a
- * core each are faster through the heap, where both copy at once.
- * @param shared if members share cores */
-static inline size_t shm_attach_bytes(const shm_t *shm, size_t shared)
+/** The fewest bytes of a block that goes by its address.
+ * @param shared if members share cores
+ * @param pair   of two members with a core each */
+static inline size_t shm_attach_bytes(const shm_t *shm, size_t shared,
+                                      size_t pair)
 {
     return shm->area.oversubscribed ? shared
            : shm->size > 2          ? SHM_ATTACH_MANY_BYTES
-                                    : SIZE_MAX;
+                                    : pair;
 }
 
 /** State of a basic collective. */
