@@ -42,9 +42,9 @@ typedef enum ctn_basic_kind {
     CTN_BASICS    /* number of them */
 } ctn_basic_kind_t;
 
-/** Longest vector of a basic bcast, reduce, allreduce, scan or exscan. The
- * caller cuts longer ones into chunks. The other collectives take any length.
- */
+/** Longest vector of a basic bcast, reduce, allreduce, scan or exscan, unless
+ * the component says more. The caller cuts longer ones into chunks. The other
+ * collectives take any length. */
 #define CTN_CHUNK_BYTES CTN_EAGER_BYTES
 
 /** Arguments. The caller owns them and keeps them until the operation ends.
@@ -165,6 +165,8 @@ struct ctn_bcol {
     /** [kind]: those among which callers and rules select. None: there is one
      * algorithm only. */
     ctn_algorithm_set_t algorithms[CTN_BASICS];
+    /** [kind]: the longest vector; 0: CTN_CHUNK_BYTES. */
+    size_t longest[CTN_BASICS];
 };
 
 /** Make the operation of a basic collective, inactive.

@@ -22,7 +22,10 @@ typedef struct ctn_kept {
 
 void ctn_ml_cut(ctn_ml_t *ml, size_t bytes, size_t unit)
 {
-    size_t most = CTN_CHUNK_BYTES - CTN_CHUNK_BYTES % unit;
+    size_t longest =
+        ctn_ml_longest(ml->hierarchy, ml->call.composition->single_level_kind,
+                       ctn_ml_size(ml));
+    size_t most = longest - longest % unit;
     ml->chunk_bytes = bytes < most ? bytes : most;
     ml->chunks = bytes > 0 ? (bytes - 1) / ml->chunk_bytes + 1 : 0;
 }

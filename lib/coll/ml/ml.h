@@ -235,8 +235,20 @@ enum { CTN_ML_SETTINGS_alltoall = CTN_COLL_ALLTOALL };
 
 /* ---- for compositions ---- */
 
-/** Cut a vector of `bytes` into chunks of at most CTN_CHUNK_BYTES each, whole
- * elements of `unit` bytes: set ml->chunks and ml->chunk_bytes. */
+/** The longest vector of a basic collective: more than CTN_CHUNK_BYTES only on
+ * a hierarchy of one level, of all ranks. */
+static inline size_t ctn_ml_longest(const ctn_hierarchy_t *hierarchy,
+                                    ctn_basic_kind_t kind, uint32_t ranks)
+{
+    bool single = hierarchy->state == CTN_BUILT &&
+                  hierarchy->status == CATENA_OK && hierarchy->levels == 1 &&
+                  hierarchy->level[0]->sbgp->size == ranks;
+    size_t longest = single ? hierarchy->level[0]->bcol->longest[kind] : 0;
+    return longest > 0 ? longest : CTN_CHUNK_BYTES;
+}
+
+/** Cut a vector of `bytes` into chunks of at most that each, whole elements of
+ * `unit` bytes: set ml->chunks and ml->chunk_bytes. */
 void ctn_ml_cut(ctn_ml_t *ml, size_t bytes, size_t unit);
 
 /** Offset and length of a chunk of the vector call.in. */

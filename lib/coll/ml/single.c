@@ -22,7 +22,10 @@ bool ctn_ml_single(const ctn_call_t *call, ctn_ml_config_t *config,
         return false;
     }
     return call->composition->vector
-               ? call->in.bytes <= CTN_CHUNK_BYTES
+               ? call->in.bytes <=
+                     ctn_ml_longest(config->hierarchy,
+                                    call->composition->single_level_kind,
+                                    call->group->chain.place.size)
                : call->composition->single_level_basic != NULL &&
                      call->composition->single_level_basic(call, config, basic);
 }

@@ -296,7 +296,7 @@ static shm_location_t read_descriptor(const shm_descriptor_t *descriptor,
                                       bool *staged)
 {
     shm_location_t location = {SHM_STAGED - descriptor->offset, SHM_KEPT, 0};
-    *staged = location.mark <= UINT32_MAX;
+    *staged = location.mark < SHM_MARKS;
     if (!*staged) {
         memcpy(&location, descriptor->data, offsetof(shm_location_t, filled));
     }
@@ -326,16 +326,16 @@ CTN_COLD static void refuse_vector(shm_call_t *call, uint32_t owner,
 {
     const ctn_module_t *module = &call->shm->module;
     const ctn_basic_coll_t *basic = call->basic;
-    uint32_t chunks = basic->chunks & UINT16_MAX;
-    bool other_chunks = found->mark >> 16 != chunks;
+    uint32_t chunks = basic->chunks % SHM_MARK_CHUNKS;
+    bool other_chunks = found->mark >> 32 != chunks;
     call->mismatch = true;
     /* A mismatch has been logged. */
     if (call->status == CATENA_OK &&
         (found->storage != SHM_MISMATCH || other_chunks)) {
         char length[64];
         char expected[64];
-        write_length(length, (unsigned)(found->mark >> 16),
-                     found->mark & UINT16_MAX);
+        write_length(length, (unsigned)(found->mark >> 32),
+                     found->mark & UINT32_MAX);
         write_length(expected, chunks, basic->bytes);
         ctn_error(module->exec->log,
                   "%s: the vector of rank %u has %s; expected %s; give the "

@@ -56,6 +56,10 @@ typedef struct shm_descriptor {
 } shm_descriptor_t;
 
 #define SHM_STAGED UINT64_MAX
+#define SHM_MARK_CHUNKS (UINT32_C(1) << 28)
+/** No mark of staged data reaches this; no place is that close to SHM_STAGED.
+ */
+#define SHM_MARKS (UINT64_C(1) << 60)
 #define SHM_ADDRESS (UINT64_C(1) << 63)
 
 /** Where published data are that are not staged. */
@@ -84,14 +88,13 @@ typedef struct shm_offer {
                        staged there before is not taken for one */
 } shm_offer_t;
 
-/** The mark of a vector, which tells its length: number of chunks (upper 16 of
- * 32 bits), and bytes of this chunk. The mark of a block is its length. */
-static inline uint32_t shm_vector_mark(const ctn_basic_coll_t *basic)
+/** The mark of a vector, which tells its length: number of chunks (from bit 32
+ * on, modulo 2^28), and bytes of this chunk. The mark of a block is its length.
+ */
+static inline uint64_t shm_vector_mark(const ctn_basic_coll_t *basic)
 {
-    return basic->chunks << 16 | (uint32_t)basic->bytes;
+    return (uint64_t)(basic->chunks % SHM_MARK_CHUNKS) << 32 | basic->bytes;
 }
-
-_Static_assert(CTN_CHUNK_BYTES <= UINT16_MAX, "a length fits its bits");
 
 /** Of allreduce "last" (reduce.c); shared by all members, for each
  * generation. */
@@ -416,7 +419,8 @@ bool shm_is_zcopy(const shm_call_t *call, uint32_t i);
 
 /** The least memory that is kept. */
 #define SHM_KEPT_LEAST CTN_PICK(65536u, 4096u)
-/** The most for an operation that is not synchronizing. Its readers tell when
+/** The most for an operation that is not synchronizing; and the longest vector
+ * of a bcast. Its readers tell when
  * they have the data, so that the same memory is used again, and stays in the
  * cache (gather of 1 MiB by 2 ranks with a core each: 47 us; 64 if the member
  * waits). */
