@@ -227,8 +227,9 @@ static void run_length(rank_test_t *test, unsigned kind, size_t bytes)
  * eager row, a fragment, and where zero-copy sends of blocks begin. */
 static void limits(rank_test_t *test)
 {
-    static const size_t limit[] = {8,    16,   40,   48,   56,    64,   112,
-                                   1024, 2048, 4096, 8192, 16384, 32768};
+    static const size_t limit[] = {8,     16,    40,     48,     56,   64,
+                                   112,   1024,  2048,   4096,   8192, 16384,
+                                   32768, 65536, 131072, 1048576};
     for (unsigned kind = ORACLE_BCAST; kind < ORACLE_KINDS; kind++) {
         char name[64];
         snprintf(name, sizeof(name), "%s around limits",
@@ -236,7 +237,12 @@ static void limits(rank_test_t *test)
         if (!rank_dealt(test, name)) {
             continue;
         }
+        bool shares = kind == ORACLE_BCAST || kind == ORACLE_GATHER ||
+                      kind == ORACLE_SCATTER;
         for (size_t i = 0; i < sizeof(limit) / sizeof(limit[0]); i++) {
+            if (limit[i] > 32768 && !shares) {
+                break; /* others change nothing there */
+            }
             /* With many ranks, only the length above the limit. */
             size_t bytes = limit[i] + (test->place.ranks > 9 ? 1 : -1);
             for (; bytes <= limit[i] + 1; bytes++) {
