@@ -52,7 +52,7 @@ static const struct tuned table[] = {
      "auto,direct,shift,bruck,morton"},
     {"barrier", &bench_barrier, LENGTH_NONE, 0,
      "auto,flat,root,dissemination,recursive-doubling,tree"},
-    {"bcast", &bench_bcast, LENGTH_BLOCK, VECTOR_BYTES,
+    {"bcast", &bench_bcast, LENGTH_BLOCK, 8 * VECTOR_BYTES,
      "auto,staged,zero-copy,binomial,chain,linear"},
     {"reduce", &bench_reduce, LENGTH_BLOCK, VECTOR_BYTES,
      "auto,flat,shared,binomial,chain,linear"},

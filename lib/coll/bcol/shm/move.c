@@ -247,7 +247,6 @@ const shm_algorithm_t shm_bcast = {.base = SHM_ALGORITHM("bcast", false),
                                    .step = {publish, take, shm_finish},
                                    .by_rule = true,
                                    .vector = true,
-                                   .by_address = true,
                                    .runs_inline = true};
 
 const shm_algorithm_t shm_gather = {

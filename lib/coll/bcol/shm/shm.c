@@ -633,5 +633,5 @@ const ctn_bcol_t ctn_bcol_shm = {
                    [CTN_SCATTER] = SHM_STORAGE,
                    [CTN_ALLGATHER] = SHM_STORAGE,
                    [CTN_REDUCE_SCATTER] = SHM_STORAGE},
-    .longest = {[CTN_BCAST] = SHM_KEPT_MOST},
+    .longest = {[CTN_BCAST] = SHM_BCAST_BYTES},
 };

@@ -5,6 +5,8 @@
 #include "core/tiny.h"
 #include "topo/node.h"
 
+/** The longest vector of a bcast. */
+#define SHM_BCAST_BYTES CTN_PICK((size_t)1 << 18, (size_t)1 << 14)
 /** An eager row of the component shm. */
 #define SHM_EAGER_ROW_BYTES CTN_PICK(2048u, 512u)
 
@@ -33,10 +35,8 @@
  */
 
 /** The fewest bytes of a block outside the heap that another member reads
- * there, where members share cores: fewer are faster through the heap, where
- * their owner does not wait (scatter of 256 KiB, 4 ranks on 2 cores: 28 us, not
- * 48). */
-#define SHM_ATTACH_BYTES CTN_PICK(2097152u, 1024u)
+ * there, where members share cores: fewer are as fast through the heap. */
+#define SHM_ATTACH_BYTES CTN_PICK(65536u, 1024u)
 /** The same, to read or to write, if more than two members have a core each:
  * accesses to the memory of one process wait for each other. Two members write
  * as many. */
@@ -68,7 +68,7 @@ typedef struct shm_descriptor {
 typedef enum shm_storage {
     SHM_ZCOPY,   /* the owner waits until they have been read */
     SHM_PLACED,  /* the owner has written them to their target */
-    SHM_KEPT,    /* in memory that stays until all members have ended */
+    SHM_KEPT,    /* in memory that stays until they have been read */
     SHM_MISSING, /* there was no memory */
     SHM_MISMATCH /* the owner has no valid data */
 } shm_storage_t;
@@ -204,7 +204,7 @@ struct shm_call {
     uint32_t end;     /* 1 + the last member that the step waits for */
     uint32_t loads;   /* of a word that is polled, before the step returns */
     bool zcopy;       /* other members read this rank's buffer */
-    bool acknowledge; /* some data that this member read are zcopy */
+    bool acknowledge; /* an owner asks whether this member has read its data */
     const void *own;  /* where this member reads its vector */
     const void *left; /* the reduction so far */
     uint64_t arrival; /* allreduce "last": the counter `arrived` when this
@@ -421,8 +421,7 @@ bool shm_is_zcopy(const shm_call_t *call, uint32_t i);
 
 /** The least memory that is kept. */
 #define SHM_KEPT_LEAST CTN_PICK(65536u, 4096u)
-/** The most for an operation that is not synchronizing; and the longest vector
- * of a bcast. Its readers tell when
+/** The most for an operation that is not synchronizing. Its readers tell when
  * they have the data, so that the same memory is used again, and stays in the
  * cache (gather of 1 MiB by 2 ranks with a core each: 47 us; 64 if the member
  * waits). */
