@@ -28,6 +28,7 @@ import sys
 from collections import defaultdict
 from statistics import median
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 BY_TURNS = "by-turns"
 OWN = ("catena", "malloc")
 FIELDS = ["collective", "layout", "contents", "bytes", "library", "setting",
@@ -120,10 +121,14 @@ def versions():
 
 
 def commit():
-    described = subprocess.run(
-        ["git", "-C", os.path.dirname(os.path.abspath(__file__)), "describe",
-         "--always", "--dirty"], capture_output=True, text=True, check=False)
-    return described.stdout.strip() or "a tree without git"
+    """Changes of results, which a measurement makes, are none of the source."""
+    def git(*command):
+        return subprocess.run(["git", "-C", ROOT, *command], capture_output=True,
+                              text=True, check=False)
+
+    name = git("describe", "--always").stdout.strip()
+    changed = git("diff", "--quiet", "HEAD", "--", ".", ":!docs/results")
+    return name + "-dirty" * changed.returncode if name else "a tree without git"
 
 
 # ---- rows ----
@@ -186,13 +191,32 @@ def mark_best(rows):
             row["best"] = "best" if (row["library"], row["setting"]) == best else ""
 
 
+def read_origins(path):
+    """Of each layout: commit, and machine with versions. Lines "# LAYOUT: COMMIT:
+    MACHINE"; a file without them has one commit and one machine for all."""
+    if not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        lines = [line[2:].strip() for line in file if line.startswith("# ")]
+    if lines[0].startswith("tests/peers/compare at "):
+        layouts = dict.fromkeys(row["layout"] for row in read_table(path))
+        return {layout: (lines[0].split()[-1], lines[1]) for layout in layouts}
+    return {parts[0]: (parts[1], parts[2]) for parts in
+            (line.split(": ", 2) for line in lines[1:])}
+
+
 def update(path, rows):
     """Put the rows into the file, and return all of it."""
     new = {part_of(row) for row in rows}
+    origins = read_origins(path)
+    origins |= dict.fromkeys((row["layout"] for row in rows),
+                             (commit(), versions()))
     rows = [row for row in read_table(path) if part_of(row) not in new] + rows
     mark_best(rows)
     with open(path, "w", newline="") as file:
-        file.write(f"# tests/peers/compare at {commit()}\n# {versions()}\n")
+        file.write("# tests/peers/compare\n")
+        for layout, origin in origins.items():
+            file.write(f"# {layout}: {': '.join(origin)}\n")
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n", restval="")
         writer.writeheader()
         writer.writerows(rows)
@@ -258,8 +282,8 @@ def layout_table(rows):
     return lines + ([""] if reasons else []), ratios
 
 
-def markdown(collective, rows):
-    lines = [f"# {collective} beside Open MPI and MPICH", "", versions() + ".", "",
+def markdown(collective, rows, origins):
+    lines = [f"# {collective} beside Open MPI and MPICH", "",
              "Average latency in microseconds, as the OSU benchmarks have it: "
              "medians over the turns. Ratios: that library's time / catena's "
              "with buffers of malloc, with a 95% interval; above 1 catena is "
@@ -273,7 +297,9 @@ def markdown(collective, rows):
                 continue
             turns = max(int(r.get("turns") or 0) for r in part)
             table, ratios = layout_table(part)
-            lines += [f"## {layout}, {title}, {turns} turns", ""] + table
+            at, machine = origins[layout]
+            lines += [f"## {layout}, {title}, {turns} turns", "",
+                      f"catena {at}; {machine}.", ""] + table
             if ratios:
                 lines += [f"Geometric mean {geometric_mean(ratios):.2f}, least "
                           f"{min(ratios):.2f}.", ""]
@@ -282,7 +308,8 @@ def markdown(collective, rows):
 
 def write_page(out, collective, rows):
     text = markdown(collective,
-                    [r for r in rows if r["collective"] == collective])
+                    [r for r in rows if r["collective"] == collective],
+                    read_origins(os.path.join(out, "peers.csv")))
     with open(os.path.join(out, f"peers-{collective}.md"), "w") as file:
         file.write(text)
     return text
