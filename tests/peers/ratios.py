@@ -29,6 +29,7 @@ from collections import defaultdict
 from statistics import median
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+LAYOUTS = ("bound2", "one4", "one8", "one16", "hosts4x4", "hosts4x8")
 BY_TURNS = "by-turns"
 OWN = ("catena", "malloc")
 FIELDS = ["collective", "layout", "contents", "bytes", "library", "setting",
@@ -212,10 +213,11 @@ def update(path, rows):
     origins |= dict.fromkeys((row["layout"] for row in rows),
                              (commit(), versions()))
     rows = [row for row in read_table(path) if part_of(row) not in new] + rows
+    rows.sort(key=lambda row: (LAYOUTS.index(row["layout"]), row["contents"] != "new"))
     mark_best(rows)
     with open(path, "w", newline="") as file:
         file.write("# tests/peers/compare\n")
-        for layout, origin in origins.items():
+        for layout, origin in sorted(origins.items(), key=lambda o: LAYOUTS.index(o[0])):
             file.write(f"# {layout}: {': '.join(origin)}\n")
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n", restval="")
         writer.writeheader()
