@@ -20,8 +20,8 @@
  *
  * In the node area, `arrived` tells that a member has entered a barrier, or
  * that its fragment of the result is reduced; `departed` that it has read all
- * zcopy data; a descriptor has some data or their location; an eager row takes
- * up to SHM_EAGER_ROW_BYTES.
+ * zcopy data, or copies that stay; a descriptor has some data or their
+ * location; an eager row takes up to SHM_EAGER_ROW_BYTES.
  *
  * Data are *staged*, that is copied to the descriptor, eager row or staging
  * buffer of a member, or *zcopy* (zero-copy): they stay where they are, the
