@@ -21,10 +21,8 @@ typedef struct alltoall_row {
 /* The lower bits of a row's word hold a length below this, the upper ones the
  * operation. */
 enum { ROW_LENGTHS = 4096 };
-_Static_assert(CTN_EAGER_ROWS_PAIR_BYTES < ROW_LENGTHS &&
-                   CTN_EAGER_ROWS_NODE_BYTES <= CTN_EAGER_ROWS_PAIR_BYTES &&
-                   CTN_EAGER_ROWS_OVERSUBSCRIBED_BYTES <=
-                       CTN_EAGER_ROWS_PAIR_BYTES,
+_Static_assert(CTN_EAGER_ROWS_BLOCK_BYTES < ROW_LENGTHS &&
+                   CTN_EAGER_ROWS_NODE_BYTES <= CTN_EAGER_ROWS_BLOCK_BYTES,
                "a length fits its bits");
 
 /** Word of a row for operation `seq`. No other operation has the same: a row of
