@@ -40,7 +40,7 @@ _Static_assert(sizeof(ctn_member_t) == 32, "entries of fixed size");
  * data. */
 #define CTN_EAGER_ROWS_BYTES 65536u /* limit for all blocks of a row */
 /* Limits for one block: of two members, and with more ranks than cores (2 KiB,
- * malloc, 8 ranks on 2 cores: 38 us, 57 by buffer descriptors); and of more
+ * malloc, 8 ranks on 2 cores: 38 us, 57 through staging buffers); and of more
  * members with a core each. */
 #define CTN_EAGER_ROWS_BLOCK_BYTES 2048u
 #define CTN_EAGER_ROWS_NODE_BYTES 512u

@@ -21,7 +21,7 @@ if [ "${2:-}" = long ]; then
     sizes="1 2 7 16 24 31 64"
     layouts="1 2 3 4 5 6 7 9 12 16 16:4 9:3 8:3:node 16:4:node 13:5"
 fi
-export CATENA_HEAP_SIZE=64m # of each virtual node
+export CATENA_HEAP_SIZE=96m # of each virtual node
 for layout in $layouts; do
     IFS=: read -r ranks node deal <<<"$layout"
     for size in $sizes; do

@@ -12,7 +12,7 @@
 /* Around the lengths at which the path changes. The last one is the value of
  * the sequence flag of a refused block; only an alltoallv of few ranks has it.
  */
-static const size_t sizes[] = {8,     108,   500,   1000,   16000,
+static const size_t sizes[] = {8,     108,   500,   1000,   2000,         16000,
                                20000, 31000, 32000, 160000, (1 << 20) - 1};
 
 /** An erroneous call, and the correct one that follows. */
