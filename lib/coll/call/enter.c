@@ -239,47 +239,52 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
                                     catena_group_t *group,
                                     const ctn_operands_t *operands);
 
-/** Run an allgather that is a part of another call: ctn_ml_explain describes
- * the last one before it. */
-static catena_status_t gather(catena_group_t *group,
+/** Run a gather or allgather that is a part of another call: ctn_ml_explain
+ * describes the last one before it. */
+static catena_status_t gather(const ctn_composition_t *composition,
+                              catena_group_t *group,
                               const ctn_operands_t *vectors)
 {
     ctn_ml_config_t *config;
     catena_status_t status =
-        ctn_ml_config_find(group, ctn_ml_allgather.of, &config);
+        ctn_ml_config_find(group, composition->of, &config);
     if (status != CATENA_OK) {
         return ctn_group_result(group, status);
     }
     ctn_ml_run_t last = config->last_run;
     config->last_run.explanation = NULL;
-    status = run_blocking(&ctn_ml_allgather, group, vectors);
+    status = run_blocking(composition, group, vectors);
     free(config->last_run.explanation);
     config->last_run = last;
     return status;
 }
 
 /** Run a blocking reproducible reduction of a short vector: gather the vectors
- * of all ranks on all of them. */
+ * of all ranks where there is a result, at the root or on all ranks. */
 static catena_status_t run_gathered(const ctn_call_t *call)
 {
     catena_group_t *group = call->group;
     ctn_exec_t *exec = group->exec;
+    const ctn_chain_place_t *place = &group->chain.place;
+    bool rooted = call->composition->single_level_kind == CTN_REDUCE;
+    bool sends = rooted && place->rank != call->root;
     size_t each = call->in.bytes;
-    size_t bytes = each * group->chain.place.size;
+    size_t bytes = sends ? each : each * place->size;
     uint64_t messages = exec->tally.messages;
     unsigned char *data = ctn_scratch_alloc(exec, bytes);
     if (data == NULL) {
         return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
     }
     ctn_span_read(exec, &call->in, 0, each,
-                  data + group->chain.place.rank * each);
-    const ctn_operands_t vectors = {
-        .recv = {.base = data,
-                 .bytes = each,
-                 .step = (ptrdiff_t)each,
-                 .type = ctn_type_fixed[CTN_FIXED_byte]},
-        .in_place = true};
-    catena_status_t status = gather(group, &vectors);
+                  sends ? data : data + place->rank * each);
+    const ctn_blocks_t blocks = {.base = data,
+                                 .bytes = each,
+                                 .step = (ptrdiff_t)each,
+                                 .type = ctn_type_fixed[CTN_FIXED_byte]};
+    ctn_operands_t vectors = {.root = call->root, .in_place = !sends};
+    *(sends ? &vectors.send : &vectors.recv) = blocks;
+    catena_status_t status =
+        gather(rooted ? &ctn_ml_gather : &ctn_ml_allgather, group, &vectors);
     if (status == CATENA_OK) {
         ctn_exchange_reduce(call, data);
     }
@@ -304,9 +309,11 @@ static bool run_reproducible(ctn_call_t *call, const ctn_ml_config_t *config,
             ? hierarchy->balanced
             : ctn_ml_adds_in_order(hierarchy, call->group->chain.place.size);
     call->gathered =
-        hierarchy->status == CATENA_OK && !serves && ctn_exchange_gathers(call);
-    /* Of longer vectors, scans are exchanged, and others reduced on the flat
-     * hierarchy. */
+        hierarchy->status == CATENA_OK && !serves &&
+        (!call->balanced || config->algorithm == CTN_ALGORITHM_AUTO) &&
+        ctn_exchange_gathers(call, hierarchy->nodes);
+    /* Else scans are exchanged, and others reduced on the flat hierarchy, by
+     * the algorithm that settings name, if they do. */
     call->exchanged = call->gathered || (hierarchy->status == CATENA_OK &&
                                          !serves && !call->balanced);
     if (call->exchanged) {

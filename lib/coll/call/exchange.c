@@ -142,10 +142,13 @@ void ctn_exchange_reduce(const ctn_call_t *call, unsigned char *data)
     size_t each = call->in.bytes;
     vectors_t vectors = {data, each};
     size_t from = 0; /* of the result, or of this rank's block */
-    if (!call->balanced && operands > 0) {
+    if (operands == 0) {
+        return;
+    }
+    if (!call->balanced) {
         from = (operands - 1) * each;
         ctn_exchange_fold(exec, call, data, operands, each);
-    } else if (call->balanced) {
+    } else {
         if (!exec->drop_data) {
             ctn_balanced_reduce(&call->by, operands, vector_of, &vectors, each,
                                 data);
@@ -155,7 +158,7 @@ void ctn_exchange_reduce(const ctn_call_t *call, unsigned char *data)
     for (uint32_t i = 0; scatters(call) && i < rank_of(call); i++) {
         from += result_bytes(call, i);
     }
-    if (operands > 0 && call->out.bytes > 0) {
+    if (call->out.bytes > 0) {
         ctn_span_write(exec, &call->out, 0, call->out.bytes, data + from);
     }
 }

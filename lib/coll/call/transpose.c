@@ -27,12 +27,30 @@
  * about as long. */
 enum { DIRECT_BYTES = 4096 };
 
-/* Most bytes of all vectors together that an allreduce or reduce_scatter
- * gathers if its hierarchy is not balanced. Allreduces on 4 simulated nodes of
- * 6 ranks, hpc-a and hpc-b: 8 B take 6.5 and 5.3 us gathered, 9.3 and 7.8 us on
- * the flat hierarchy; 64 B take 10.3 and 7.4 us gathered, 9.7 and 8.2 us on the
- * flat hierarchy. */
-enum { BALANCED_BYTES = 2048 };
+/* Of shorter scans those that are exchanged rather than gathered, between
+ * several nodes: messages of few ranks to few nodes take one round, but a
+ * gather takes as many as there are bits in the number of nodes. 8 B on
+ * simulated hpc-a, hpc-b and sierra, gathered and exchanged: 3 nodes of 3
+ * ranks 4.8, 4.1, 3.9 and 3.5, 2.9, 2.4 us; 4 nodes of 8 6.7, 5.5, 4.7
+ * and 7.7, 5.4, 5.1; 16 nodes of 2 10.9, 9.5, 8.7 and 8.8, 5.4, 6.6; 2 nodes of
+ * 4 3.7, 3.6, 3.2 and 5.4, 4.7, 4.4; 64 nodes of 2 17, 14, 14 and 36, 21, 31; 4
+ * nodes of 12 6.9, 5.7, 4.9 and 10.1, 5.7, 6.0. On one node of 6 or 12 ranks
+ * gathering takes 1.7 to 2.1 times as long. */
+enum {
+    EXCHANGED_LEAST_NODES = 3,
+    EXCHANGED_MOST_NODES = 16,
+    EXCHANGED_BYTES = 512 /* from one node to another */
+};
+
+/* Most bytes of all vectors together that are gathered if the hierarchy of a
+ * reduce, allreduce or reduce_scatter is not balanced. 4 simulated nodes of 6
+ * ranks, hpc-a and hpc-b: allreduces of 8 B take 6.5 and 5.3 us gathered, 9.3
+ * and 7.8 us on the flat hierarchy; 64 B take 10.3 and 7.4 us gathered, 9.7 and
+ * 8.2 us on the flat hierarchy. Reduces of 8 and 80 B, hpc-a, hpc-b and sierra:
+ * 3 nodes of 3 to 12 ranks 1.05 to 3.9 times as fast as on the flat hierarchy,
+ * 4 to 64 nodes of 3 to 24 1.07 to 1.6 times; one and two nodes up to twice as
+ * slow. */
+enum { BALANCED_BYTES = 2048, REDUCED_LEAST_NODES = 3 };
 
 /** One alltoallv. */
 typedef struct stage {
@@ -79,11 +97,20 @@ static uint32_t rank_of(const ctn_call_t *call)
     return call->group->chain.place.rank;
 }
 
-bool ctn_exchange_gathers(const ctn_call_t *call)
+bool ctn_exchange_gathers(const ctn_call_t *call, uint32_t nodes)
 {
-    size_t most = call->balanced ? BALANCED_BYTES : DIRECT_BYTES;
-    return call->composition->single_level_kind != CTN_REDUCE &&
-           call->in.bytes <= most / size_of(call);
+    uint32_t p = size_of(call);
+    size_t each = (p + nodes - 1) / nodes; /* ranks of a node */
+    if (call->balanced) {
+        return call->in.bytes <= BALANCED_BYTES / p &&
+               (call->composition->single_level_kind != CTN_REDUCE ||
+                nodes >= REDUCED_LEAST_NODES);
+    }
+    bool exchanges =
+        nodes == 1 ||
+        (nodes >= EXCHANGED_LEAST_NODES && nodes <= EXCHANGED_MOST_NODES &&
+         call->in.bytes <= EXCHANGED_BYTES / (each * each));
+    return call->in.bytes <= DIRECT_BYTES / p && !exchanges;
 }
 
 bool ctn_exchange_transposes(const ctn_call_t *call)

@@ -39,6 +39,7 @@ static void fold_facts(void *nearer, const void *farther, int in_is_left)
         a->flags |= b->flags | (a->digest != b->digest ? CTN_BUILD_DIFFER : 0);
         a->ranks += b->ranks;
         a->status = b->status < a->status ? b->status : a->status;
+        a->nodes = b->nodes > a->nodes ? b->nodes : a->nodes;
     }
 }
 
@@ -75,8 +76,11 @@ ctn_step_t ctn_build_agree(ctn_op_t *op, ctn_chain_t *chain, uint64_t digest,
                            uint32_t flags)
 {
     ctn_hierarchy_build_t *build = ctn_build_of(op);
-    build->own = (ctn_build_facts_t){
-        .digest = digest, .ranks = 1, .flags = flags, .status = build->status};
+    build->own = (ctn_build_facts_t){.digest = digest,
+                                     .ranks = 1,
+                                     .flags = flags,
+                                     .status = build->status,
+                                     .nodes = build->hierarchy->nodes};
     return ctn_op_call(op,
                        ctn_scan_create(op->exec, chain, fold_facts, &build->own,
                                        &build->left, &build->right,
@@ -243,6 +247,7 @@ void ctn_build_take_over(ctn_hierarchy_t *hierarchy,
     hierarchy->levels = same->levels;
     memcpy(hierarchy->level, same->level, sizeof(hierarchy->level));
     hierarchy->top = same->top;
+    hierarchy->nodes = same->nodes;
     hierarchy->in_order = same->in_order;
     hierarchy->balanced = same->balanced;
 }
@@ -316,6 +321,7 @@ static ctn_step_t hand_over(ctn_op_t *op)
     ctn_build_facts_t facts = ctn_build_agreed_facts(build);
     build->hierarchy->in_order = (facts.flags & CTN_BUILD_DISORDER) == 0;
     build->hierarchy->balanced = (facts.flags & CTN_BUILD_UNBALANCED) == 0;
+    build->hierarchy->nodes = facts.nodes;
     ctn_build_note_other(build, (catena_status_t)facts.status);
     build->agreed = true;
     return CTN_STEP_NEXT;

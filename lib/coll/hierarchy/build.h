@@ -25,7 +25,7 @@ typedef struct ctn_build_facts {
     uint32_t ranks;  /* number */
     uint32_t flags;
     int32_t status; /* the worst */
-    uint32_t unused;
+    uint32_t nodes; /* see ctn_hierarchy_t; of the levels so far */
 } ctn_build_facts_t;
 
 /* Temporary chains: number 0 for the participants from the second level on, and

@@ -47,6 +47,9 @@ catena_status_t ctn_build_add_module(ctn_hierarchy_build_t *build,
     }
     ctn_hierarchy_t *hierarchy = build->hierarchy;
     hierarchy->level[hierarchy->levels++] = entry->module;
+    if (entry->sbgp.nodes > hierarchy->nodes) {
+        hierarchy->nodes = entry->sbgp.nodes;
+    }
     hierarchy->in_order &= entry->sbgp.in_order;
     hierarchy->balanced &= entry->sbgp.balanced;
     return CATENA_OK;

@@ -273,10 +273,9 @@ void ctn_ml_record_exchange(const ctn_call_t *call, uint64_t messages)
 }
 
 /** Add the text of a basic collective: "reduce on node: flat (rule 1 of tuning
- * default)".
- * @param asked for by the settings */
-static void describe_basic(const ctn_ml_basic_run_t *basic,
-                           ctn_algorithm_name_t asked, char *text, size_t bytes)
+ * default)". */
+static void describe_basic(const ctn_ml_basic_run_t *basic, char *text,
+                           size_t bytes)
 {
     static const char *const kinds[CTN_BASICS] = {
         [CTN_BARRIER] = "barrier",     [CTN_FANIN] = "fan-in",
@@ -289,10 +288,6 @@ static void describe_basic(const ctn_ml_basic_run_t *basic,
     };
     size_t used = strlen(text);
     char reason[80] = "as asked for";
-    if (asked == CTN_ALGORITHM_AUTO) { /* see goes_up_and_down of p2p */
-        snprintf(reason, sizeof(reason),
-                 "reproducible, and members share a node");
-    }
     if (basic->rule != NULL) {
         ctn_rule_describe(basic->rule, reason, sizeof(reason));
     }
@@ -311,7 +306,10 @@ static void describe(const ctn_ml_run_t *run, char *text, size_t bytes)
     char ran[400] = "";
     if (run->through == NULL) {
         snprintf(text, bytes, "algorithm=%s messages=%llu reason=\"%s\"",
-                 run->gathered ? "allgather" : "alltoallv",
+                 !run->gathered ? "alltoallv"
+                 : run->composition->single_level_kind == CTN_REDUCE
+                     ? "gather"
+                     : "allgather",
                  (unsigned long long)run->messages,
                  run->reproducible ? "reproducible, and the levels may add "
                                      "in another order"
@@ -320,7 +318,7 @@ static void describe(const ctn_ml_run_t *run, char *text, size_t bytes)
     }
     ctn_hierarchy_describe(run->through, levels, sizeof(levels));
     for (uint32_t i = 0; i < run->selected; i++) {
-        describe_basic(&run->basic[i], run->algorithm, ran, sizeof(ran));
+        describe_basic(&run->basic[i], ran, sizeof(ran));
     }
     snprintf(text, bytes,
              "algorithm=%s hierarchy=\"%s\" levels=\"%s\" ran=\"%s\" "

@@ -51,7 +51,8 @@ typedef struct ctn_call {
                           chunk, or it is a reproducible scan; see
                           coll/call/exchange.c */
     bool reproducible; /* see ctn_ml_config_t */
-    bool gathered;     /* a reproducible reduction, by an allgather instead */
+    bool gathered;     /* a reproducible reduction, by a gather or allgather
+                          instead */
     /** This rank's own data. bcast: `in` and `out` are the same buffer.
      * Reductions: `in` equals `out` in place (reduce: `out` at the root only).
      * reduce_scatter: `in` is the vector, which has
@@ -386,9 +387,9 @@ typedef struct ctn_ml_run {
     size_t chunk_bytes;
     uint32_t selected; /* number of entries of `basic` */
     bool fell_back;    /* to the flat hierarchy */
-    bool reproducible; /* by an alltoallv, or an allgather, since the group's
-                          settings ask */
-    bool gathered;     /* likewise, by an allgather */
+    bool reproducible; /* by an alltoallv, gather or allgather, since the
+                          group's settings ask */
+    bool gathered;     /* likewise, by a gather or allgather */
     bool ran_inline;   /* basic[1] and those that follow, and the members below,
                           are of an earlier run */
     ctn_ml_basic_run_t basic[CTN_ML_BASIC_RUNS];

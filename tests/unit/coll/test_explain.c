@@ -98,7 +98,24 @@ static void calls(job_t *job)
     oracle_table_close(&oracle, &table);
 }
 
-/** A reproducible allreduce that no level of its hierarchy serves. */
+/** What reproducible reductions run that no level of their hierarchy serves. */
+static void check_reproducible(job_t *job, const char *reduce, const char *scan)
+{
+    catena_group_t *world = job->context->world;
+    double one = 1, sum = 0;
+    char text[1024];
+    JOB_CHECK(job, catena_allreduce(&one, &sum, 1, CATENA_DOUBLE, CATENA_SUM,
+                                    world) == CATENA_OK);
+    check_text(job, "allreduce", explain(job, world, "allreduce", text),
+               "algorithm=allgather");
+    JOB_CHECK(job, catena_reduce(&one, &sum, 1, CATENA_DOUBLE, CATENA_SUM, 2,
+                                 world) == CATENA_OK);
+    check_text(job, "reduce", explain(job, world, "reduce", text), reduce);
+    JOB_CHECK(job, catena_scan(&one, &sum, 1, CATENA_DOUBLE, CATENA_SUM,
+                               world) == CATENA_OK);
+    check_text(job, "scan", explain(job, world, "scan", text), scan);
+}
+
 static void reproducible(job_t *job)
 {
     catena_group_t *world = job->context->world;
@@ -110,7 +127,18 @@ static void reproducible(job_t *job)
                                      world, &request) == CATENA_OK);
     JOB_CHECK(job, catena_request_wait(&request) == CATENA_OK && sum == RANKS);
     check_text(job, "allreduce", explain(job, world, "allreduce", text),
-               "allreduce on network: tree (reproducible");
+               "allreduce on network: recursive-doubling (rule");
+    check_reproducible(job, "algorithm=gather ", "algorithm=alltoallv");
+    JOB_CHECK(job, catena_group_set(world, "reduce_algorithm", "linear") ==
+                       CATENA_OK);
+    check_reproducible(job, "linear (as asked for)", "algorithm=alltoallv");
+}
+
+static void reproducible_on_two(job_t *job)
+{
+    JOB_CHECK(job, catena_group_set(job->context->world, "reproducible",
+                                    "on") == CATENA_OK);
+    check_reproducible(job, "hierarchy=\"network:p2p\"", "algorithm=allgather");
 }
 
 START_TEST(groups)
@@ -118,6 +146,7 @@ START_TEST(groups)
     ck_assert_int_eq(job_simulate_nodes(RANKS, 3, 1, calls), 0);
     ck_assert_int_eq(job_simulate_node(RANKS, 1, calls), 0);
     ck_assert_int_eq(job_simulate_nodes(RANKS, 3, 1, reproducible), 0);
+    ck_assert_int_eq(job_simulate_nodes(RANKS, 2, 1, reproducible_on_two), 0);
 }
 END_TEST
 

@@ -1,10 +1,10 @@
 /* Selects the algorithm by rules unless the caller names one. Why the rules
- * that ship (lib/model/tuning/default.json) are as they are: m is the number of
- * members, times are of one collective.
+ * that ship (lib/model/tuning/default.json) are as they are: m is the number
+ * of members, times are of one collective.
  *
- * If some host is oversubscribed, the number of messages decides, since
- * few cores do the work of all ranks. With few members a linear tree is best,
- * and up and down a tree, 2(m - 1) messages, beats algorithms with m log2 m
+ * If some host is oversubscribed, the number of messages decides, since few
+ * cores do the work of all ranks. With few members a linear tree is best, and
+ * up and down a tree, 2(m - 1) messages, beats algorithms with m log2 m
  * messages. 8 emulated hosts that share 2 cores, over tcp, 8 B and 32 KiB:
  * allreduce up and down 50 and 81 us, recursive doubling 60 and 116; barrier
  * 47, dissemination 53 us; reduce linear 11 and 16, binomial 18 and 23. From
@@ -15,13 +15,19 @@
  *
  * If each rank has a core, the number of rounds decides for short vectors, and
  * the bytes that the busiest member sends for long ones. Simulated machines
- * hpc-a, hpc-b, sierra (lib/model/machines), one rank on each of 4 to 64 nodes:
- * Rabenseifner's allreduce of 32 KiB takes 0.37 to 0.94 of the time of
+ * hpc-a, hpc-b, sierra (lib/model/machines), one rank on each of 4 to 64
+ * nodes: Rabenseifner's allreduce of 32 KiB takes 0.37 to 0.94 of the time of
  * recursive doubling, of 1 KiB 1.4 to 1.9 times as much; they are equal at
- * about 8 KiB. A vector of exactly one chunk is mostly part of a longer one, so
- * throughput counts: a bcast of 1 MiB in chunks of 32 KiB, 4 at a time, takes
- * by chains 0.53 to 0.63 of the time of binomial trees with 4 members, 0.53 to
- * 0.97 with 16, up to 2.3 times as much with 64. */
+ * about 8 KiB. If members share nodes, each exchange of recursive doubling has
+ * the whole vector of each member go through its node's network. hpc-a and
+ * hpc-b, us by recursive doubling, a tree, and Rabenseifner's allreduce: 8
+ * nodes of 2 ranks, 1 KiB 12, 22, 15 and 7.6, 16, 12, 4 KiB 40, 44, 21 and 12,
+ * 22, 14; 4 nodes of 6, 1 KiB 30, 19, 21 and 9.6, 12, 16, 4 KiB 85, 48, 41 and
+ * 17, 19, 20; 8 nodes of 24, 1 KiB 130, 28, 30 and 19, 17, 22, 4 KiB 531, 89,
+ * 58 and 79, 36, 30. A vector of exactly one chunk is mostly part of a longer
+ * one, so throughput counts: a bcast of 1 MiB in chunks of 32 KiB, 4 at a
+ * time, takes by chains 0.53 to 0.63 of the time of binomial trees with 4
+ * members, 0.53 to 0.97 with 16, up to 2.3 times as much with 64. */
 
 #include "coll/bcol/p2p/parts.h"
 #include "coll/bcol/p2p/rounds.h"
@@ -68,26 +74,9 @@ static const ctn_p2p_schedule_t *choose_barrier(ctn_p2p_t *p2p,
     }
 }
 
-/** Whether an allreduce by the balanced tree runs as a reduce and a bcast:
- * members are on several nodes, and several on one of them. If each member
- * exchanged its vector with other nodes, the members of a node would wait for
- * each other at its network. */
-static bool goes_up_and_down(const ctn_p2p_t *p2p,
-                             const ctn_basic_coll_t *basic)
-{
-    const ctn_sbgp_t *sbgp = p2p->module.sbgp;
-    return basic->balanced && basic->algorithm == CTN_ALGORITHM_AUTO &&
-           sbgp->nodes > 1 && sbgp->ppn > 1;
-}
-
 static const ctn_p2p_schedule_t *choose_allreduce(ctn_p2p_t *p2p,
                                                   const ctn_basic_coll_t *basic)
 {
-    if (goes_up_and_down(p2p, basic)) {
-        p2p->module.choice[CTN_ALLREDUCE].rule = NULL;
-        p2p->module.choice[CTN_ALLREDUCE].algorithm = CTN_ALGORITHM_TREE;
-        return &ctn_p2p_up_and_down;
-    }
     switch (ctn_basic_choose(&p2p->module, CTN_ALLREDUCE, CTN_P2P_ALLREDUCES,
                              basic, basic->bytes)) {
     case CTN_ALGORITHM_TREE:
