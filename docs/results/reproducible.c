@@ -2,7 +2,7 @@
  * machine, with CATENA_REPRODUCIBLE off and on, and what catena selects.
  * reproducible MACHINE NODES: ranks of each node, as 3+1+5 or, equal ones, 8x2.
  * Prints nodes,collective,bytes,off_us,on_us: the time of the slowest rank, of
- * a call after a barrier, in the mean of some calls. */
+ * a call that all ranks start at once, in the mean of some calls. */
 
 #include <catena/catena.h>
 #include <catena/sim.h>
@@ -11,6 +11,9 @@
 #include <string.h>
 
 enum { CALLS = 4, MOST_RANKS = 64, MOST_BYTES = 1 << 20 };
+
+/* From one call to the next, seconds. */
+#define PERIOD 0.1
 
 typedef struct job {
     const char *collective;
@@ -54,8 +57,14 @@ static int rank_main(const catena_config_t *config, void *argument)
     catena_group_t *world = catena_world(context);
     catena_status_t status = reduce(job, world); /* builds what it needs */
     for (int call = 0; call < CALLS && status == CATENA_OK; call++) {
-        catena_barrier(world);
-        double begin = catena_time(context);
+        double begin = (call + 1) * PERIOD;
+        if (catena_barrier(world) != CATENA_OK ||
+            catena_time(context) > begin ||
+            catena_compute(context, begin - catena_time(context)) !=
+                CATENA_OK) {
+            status = CATENA_ERR_ARG; /* the period is too short */
+            break;
+        }
         status = reduce(job, world);
         double us = (catena_time(context) - begin) * 1e6;
         job->us[call] = us > job->us[call] ? us : job->us[call];

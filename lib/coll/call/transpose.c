@@ -30,12 +30,12 @@ enum { DIRECT_BYTES = 4096 };
 /* Of shorter scans those that are exchanged rather than gathered, between
  * several nodes: messages of few ranks to few nodes take one round, but a
  * gather takes as many as there are bits in the number of nodes. 8 B on
- * simulated hpc-a, hpc-b and sierra, gathered and exchanged: 3 nodes of 3
- * ranks 4.8, 4.1, 3.9 and 3.5, 2.9, 2.4 us; 4 nodes of 8 6.7, 5.5, 4.7
- * and 7.7, 5.4, 5.1; 16 nodes of 2 10.9, 9.5, 8.7 and 8.8, 5.4, 6.6; 2 nodes of
- * 4 3.7, 3.6, 3.2 and 5.4, 4.7, 4.4; 64 nodes of 2 17, 14, 14 and 36, 21, 31; 4
- * nodes of 12 6.9, 5.7, 4.9 and 10.1, 5.7, 6.0. On one node of 6 or 12 ranks
- * gathering takes 1.7 to 2.1 times as long. */
+ * simulated hpc-a, hpc-b and sierra, gathered and exchanged, us: 3 nodes of 3
+ * ranks 4.8, 4.1, 3.8 and 3.7, 2.9, 3.0; 4 nodes of 8 5.7, 4.7, 4.4 and 6.0,
+ * 3.5, 3.6; 16 nodes of 2 9.6, 8.1, 7.6 and 9.2, 4.9, 5.1; but 2 nodes of 4
+ * 2.7, 2.5, 2.4 and 3.6, 3.0, 2.9; 64 nodes of 2 16, 12, 12 and 35, 23, 29; 4
+ * nodes of 12 6.1, 4.8, 4.6 and 9.0, 3.9, 4.4. On one node of 6 or 12 ranks
+ * gathering takes 1.5 to 1.9 times as long. */
 enum {
     EXCHANGED_LEAST_NODES = 3,
     EXCHANGED_MOST_NODES = 16,
@@ -44,12 +44,11 @@ enum {
 
 /* Most bytes of all vectors together that are gathered if the hierarchy of a
  * reduce, allreduce or reduce_scatter is not balanced. 4 simulated nodes of 6
- * ranks, hpc-a and hpc-b: allreduces of 8 B take 6.5 and 5.3 us gathered, 9.3
- * and 7.8 us on the flat hierarchy; 64 B take 10.3 and 7.4 us gathered, 9.7 and
- * 8.2 us on the flat hierarchy. Reduces of 8 and 80 B, hpc-a, hpc-b and sierra:
- * 3 nodes of 3 to 12 ranks 1.05 to 3.9 times as fast as on the flat hierarchy,
- * 4 to 64 nodes of 3 to 24 1.07 to 1.6 times; one and two nodes up to twice as
- * slow. */
+ * ranks, hpc-a, hpc-b and sierra, us: allreduces of 8 B 5.6, 4.6, 4.4
+ * gathered, 8.9, 7.5, 7.6 on the flat hierarchy; of 64 B 9.2, 6.3, 6.5 and
+ * 9.1, 7.7, 7.7; reduces of 8 B 2.9, 2.3, 2.7 and 4.8, 4.0, 4.0, of 64 B 4.5,
+ * 2.7, 3.2 and 5.1, 4.1, 4.1. With one and two nodes a reduce that is gathered
+ * takes 1 to 2 times as long. */
 enum { BALANCED_BYTES = 2048, REDUCED_LEAST_NODES = 3 };
 
 /** One alltoallv. */
