@@ -38,7 +38,7 @@ ctn_step_t ctn_exchange_await(ctn_op_t *op, const ctn_hierarchy_t *after);
 
 /** Whether a blocking reproducible call that its hierarchy does not serve
  * gathers all vectors, by facts that all ranks share.
- * @param nodes on which the group's ranks are */
+ * @param nodes of the hierarchy */
 bool ctn_exchange_gathers(const ctn_call_t *call, uint32_t nodes);
 
 /** Whether a call runs by the transposed form, by facts that all ranks share.

@@ -27,9 +27,10 @@
  * about as long. */
 enum { DIRECT_BYTES = 4096 };
 
-/* Of shorter scans those that are exchanged rather than gathered, between
- * several nodes: messages of few ranks to few nodes take one round, but a
- * gather takes as many as there are bits in the number of nodes. 8 B on
+/* Shorter scans are exchanged rather than gathered on one node, and between
+ * these numbers of nodes if few bytes go from one to another: messages to few
+ * nodes take one round, but a gather takes as many as there are bits in the
+ * number of nodes. 8 B on
  * simulated hpc-a, hpc-b and sierra, gathered and exchanged, us: 3 nodes of 3
  * ranks 4.8, 4.1, 3.8 and 3.7, 2.9, 3.0; 4 nodes of 8 5.7, 4.7, 4.4 and 6.0,
  * 3.5, 3.6; 16 nodes of 2 9.6, 8.1, 7.6 and 9.2, 4.9, 5.1; but 2 nodes of 4
@@ -39,7 +40,7 @@ enum { DIRECT_BYTES = 4096 };
 enum {
     EXCHANGED_LEAST_NODES = 3,
     EXCHANGED_MOST_NODES = 16,
-    EXCHANGED_BYTES = 512 /* from one node to another */
+    EXCHANGED_BYTES = 512
 };
 
 /* Most bytes of all vectors together that are gathered if the hierarchy of a
@@ -99,7 +100,7 @@ static uint32_t rank_of(const ctn_call_t *call)
 bool ctn_exchange_gathers(const ctn_call_t *call, uint32_t nodes)
 {
     uint32_t p = size_of(call);
-    size_t each = (p + nodes - 1) / nodes; /* ranks of a node */
+    size_t each = (p + nodes - 1) / nodes; /* ranks of a node, on average */
     if (call->balanced) {
         return call->in.bytes <= BALANCED_BYTES / p &&
                (call->composition->single_level_kind != CTN_REDUCE ||

@@ -37,8 +37,9 @@ typedef struct ctn_hierarchy {
     unsigned levels;
     ctn_module_t *level[CTN_MOST_LEVELS]; /* [levels]; owned by the group */
     bool top;                             /* the last level joins all ranks */
-    uint32_t nodes; /* the most that a subgroup has members on: on all ranks
-                       the same, mostly the number of the group's nodes */
+    /** The most nodes of a subgroup: on all ranks the same; those of the group
+     * if the levels below the top are within nodes; 0 if a rank is alone. */
+    uint32_t nodes;
     bool in_order; /* all subgroups on all ranks are in order: see ctn_sbgp_t */
     bool balanced; /* likewise balanced */
     /* Hierarchies of a group with the same text have the same modules, and

@@ -457,6 +457,8 @@ static const struct {
     {CTN_RULES_BCAST, SHM, 2, false, 32767, "staged", "zero-copy"},
     {CTN_RULES_BCAST, SHM, 2, true, 8191, "staged", "staged"},
     {CTN_RULES_BCAST, SHM, 3, false, 32768, "staged", "staged"},
+    {CTN_RULES_BCAST, TREES, 8, false, 256, "linear", "binomial"},
+    {CTN_RULES_BCAST, TREES, 9, false, 256, "binomial", "binomial"},
     {CTN_RULES_BCAST, TREES, 8, false, 32767, "binomial", "chain"},
     {CTN_RULES_BCAST, TREES, 9, false, 32767, "binomial", "binomial"},
     {CTN_RULES_BCAST, TREES, 8, true, 32767, "linear", "linear"},
@@ -465,6 +467,8 @@ static const struct {
     {CTN_RULES_REDUCE, SHM, 3, false, 16383, "flat", "flat"},
     {CTN_RULES_REDUCE, SHM, 4, true, 16383, "flat", "flat"},
     {CTN_RULES_REDUCE, TREES, 4, false, 32767, "linear", "chain"},
+    {CTN_RULES_REDUCE, TREES, 8, false, 256, "linear", "binomial"},
+    {CTN_RULES_REDUCE, TREES, 9, false, 256, "binomial", "binomial"},
     {CTN_RULES_REDUCE, TREES, 8, false, 32767, "binomial", "chain"},
     {CTN_RULES_REDUCE, TREES, 9, false, 32767, "binomial", "binomial"},
     {CTN_RULES_REDUCE, TREES, 8, true, 32767, "linear", "linear"},
@@ -519,6 +523,36 @@ START_TEST(limits_that_ship)
                         &choice);
         ck_assert_str_eq(name_of(choice.rule),
                          more ? limits[_i].above : limits[_i].upto);
+    }
+}
+END_TEST
+
+/** Allreduces between nodes: by the members that share a node, too. */
+START_TEST(limits_between_nodes)
+{
+    static const struct {
+        uint32_t nodes, ppn;
+        bool oversubscribed;
+        size_t bytes;
+        const char *name;
+    } calls[] = {{4, 1, false, 3073, "recursive-doubling"},
+                 {4, 1, false, 8193, "rabenseifner"},
+                 {2, 2, false, 3072, "recursive-doubling"},
+                 {2, 2, false, 3073, "rabenseifner"},
+                 {2, 8, false, 3072, "recursive-doubling"},
+                 {2, 9, false, 3072, "tree"},
+                 {2, 9, false, 3073, "rabenseifner"},
+                 {2, 9, true, 3073, "tree"}};
+    for (int i = 0; i < COUNT(calls); i++) {
+        ctn_choice_t choice;
+        const ctn_rule_facts_t facts = {.ranks = calls[i].nodes * calls[i].ppn,
+                                        .nodes = calls[i].nodes,
+                                        .ppn = calls[i].ppn,
+                                        .oversubscribed =
+                                            calls[i].oversubscribed};
+        ctn_tuning_find(&ctn_tuning_default, CTN_RULES_ALLREDUCE, P2P, &facts,
+                        calls[i].bytes, &choice);
+        ck_assert_str_eq(name_of(choice.rule), calls[i].name);
     }
 }
 END_TEST
@@ -687,6 +721,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, ranges_of_choices);
     tcase_add_test(tcase, built_in_is_as_read);
     tcase_add_loop_test(tcase, limits_that_ship, 0, COUNT(limits));
+    tcase_add_test(tcase, limits_between_nodes);
     tcase_add_test(tcase, limits_of_splits);
     tcase_add_test(tcase, rules_for_all);
     tcase_add_loop_test(tcase, bounds, 0, COUNT(ranges));
