@@ -107,7 +107,7 @@ static void offer_place(shm_call_t *call, uint32_t i)
     if (!ctn_heap_contains(exec->heap, to, offer.bytes, &offer.place)) {
         offer.place = (uintptr_t)to | SHM_ADDRESS;
         if (offer.bytes < shm_attach_bytes(call->shm, CTN_ATTACH_BYTES,
-                                           SHM_ATTACH_MANY_BYTES) ||
+                                           SHM_ATTACH_BYTES) ||
             !ctn_may_attach(exec, call->shm->peer[i].endpoint, offer.bytes)) {
             return;
         }

@@ -32,20 +32,19 @@ static bool is_over(const shm_call_t *call, const shm_kept_t *kept)
     return over || i > kept->last_reader;
 }
 
-/** The first entry of shm->kept that is free and has so many bytes, so that few
- * entries are used and these stay in the cache; else the first one that is
- * free. There are as many as generations, so one is free. */
+/** A free entry of shm->kept, of the first ones that together have
+ * SHM_KEPT_TURNS the one used longest ago; else the first one. There are as
+ * many as generations, so one is free. */
 static shm_kept_t *find_kept(const shm_call_t *call, size_t bytes)
 {
     shm_kept_t *found = NULL;
-    for (unsigned k = 0; k < SHM_GENERATIONS; k++) {
+    for (unsigned k = 0;
+         k < SHM_GENERATIONS && (found == NULL || k < SHM_KEPT_TURNS / bytes);
+         k++) {
         shm_kept_t *kept = &call->shm->kept[k];
-        if ((found == NULL || kept->bytes >= bytes) &&
-            (kept->memory == NULL || is_over(call, kept))) {
+        if ((kept->memory == NULL || is_over(call, kept)) &&
+            (found == NULL || kept->seq < found->seq)) {
             found = kept;
-            if (kept->bytes >= bytes) {
-                break;
-            }
         }
     }
     assert(found != NULL);
