@@ -32,23 +32,49 @@ static bool is_over(const shm_call_t *call, const shm_kept_t *kept)
     return over || i > kept->last_reader;
 }
 
-/** A free entry of shm->kept, of the first ones that together have
- * SHM_KEPT_TURNS the one used longest ago; else the first one. There are as
- * many as generations, so one is free. */
-static shm_kept_t *find_kept(const shm_call_t *call, size_t bytes)
+static bool is_free(const shm_call_t *call, const shm_kept_t *kept)
 {
+    return kept->memory == NULL || is_over(call, kept);
+}
+
+/** The memory of an entry for so many bytes. */
+static size_t kept_size(size_t bytes)
+{
+    size_t size = SHM_KEPT_LEAST;
+    while (size < bytes) {
+        size *= 2;
+    }
+    return size;
+}
+
+/** Of the first entries of shm->kept, which together have SHM_KEPT_TURNS, the
+ * free one that was used longest ago; else the first free one. There are as
+ * many entries as generations, so one is free. */
+static shm_kept_t *next_kept(const shm_call_t *call, size_t bytes)
+{
+    size_t turns = SHM_KEPT_TURNS / kept_size(bytes);
     shm_kept_t *found = NULL;
-    for (unsigned k = 0;
-         k < SHM_GENERATIONS && (found == NULL || k < SHM_KEPT_TURNS / bytes);
+    for (size_t k = 0; k < SHM_GENERATIONS && (found == NULL || k < turns);
          k++) {
         shm_kept_t *kept = &call->shm->kept[k];
-        if ((kept->memory == NULL || is_over(call, kept)) &&
-            (found == NULL || kept->seq < found->seq)) {
+        if ((found == NULL || kept->seq < found->seq) && is_free(call, kept)) {
             found = kept;
         }
     }
     assert(found != NULL);
     return found;
+}
+
+/** The first free entry that has so many bytes; NULL: none. */
+static shm_kept_t *ample_kept(const shm_call_t *call, size_t bytes)
+{
+    for (unsigned k = 0; k < SHM_GENERATIONS; k++) {
+        shm_kept_t *kept = &call->shm->kept[k];
+        if (kept->bytes >= bytes && is_free(call, kept)) {
+            return kept;
+        }
+    }
+    return NULL;
 }
 
 static void release_kept(shm_t *shm, shm_kept_t *kept)
@@ -63,10 +89,7 @@ static void release_kept(shm_t *shm, shm_kept_t *kept)
 static bool enlarge(const shm_call_t *call, shm_kept_t *kept, size_t bytes)
 {
     shm_t *shm = call->shm;
-    size_t size = SHM_KEPT_LEAST;
-    while (size < bytes) {
-        size *= 2;
-    }
+    size_t size = kept_size(bytes);
     release_kept(shm, kept);
     for (unsigned k = 0;
          k < SHM_GENERATIONS && shm->kept_bytes + size > SHM_KEPT_ALL; k++) {
@@ -82,6 +105,21 @@ static bool enlarge(const shm_call_t *call, shm_kept_t *kept, size_t bytes)
     return kept->memory != NULL;
 }
 
+/** The entry for a copy, with its memory: the next one in turn, unless it needs
+ * memory that there is not, or others would have to give theirs back, and
+ * another one has enough. NULL: no memory */
+static shm_kept_t *find_kept(const shm_call_t *call, size_t bytes)
+{
+    shm_kept_t *kept = next_kept(call, bytes);
+    if (kept->bytes >= bytes) {
+        return kept;
+    }
+    shm_kept_t *ample = ample_kept(call, bytes);
+    bool room =
+        call->shm->kept_bytes - kept->bytes + kept_size(bytes) <= SHM_KEPT_ALL;
+    return (room || ample == NULL) && enlarge(call, kept, bytes) ? kept : ample;
+}
+
 /** Memory of `bytes` that stays when the call ends. NULL: none. */
 static unsigned char *take_kept(const shm_call_t *call, size_t bytes)
 {
@@ -90,7 +128,7 @@ static unsigned char *take_kept(const shm_call_t *call, size_t bytes)
         return NULL;
     }
     shm_kept_t *kept = find_kept(call, bytes);
-    if (kept->bytes < bytes && !enlarge(call, kept, bytes)) {
+    if (kept == NULL) {
         return NULL;
     }
     bool one = call->kind == CTN_GATHER;
