@@ -29,8 +29,7 @@ enum { DIRECT_BYTES = 4096 };
 
 /* Shorter scans are exchanged rather than gathered on one node, and between
  * these numbers of nodes if few bytes go from one to another: messages to few
- * nodes take one round, but a gather takes as many as there are bits in the
- * number of nodes. 8 B on
+ * nodes take one round, but a gather about log2 of the number of nodes. 8 B on
  * simulated hpc-a, hpc-b and sierra, gathered and exchanged, us: 3 nodes of 3
  * ranks 4.8, 4.1, 3.8 and 3.7, 2.9, 3.0; 4 nodes of 8 5.7, 4.7, 4.4 and 6.0,
  * 3.5, 3.6; 16 nodes of 2 9.6, 8.1, 7.6 and 9.2, 4.9, 5.1; but 2 nodes of 4

@@ -37,8 +37,8 @@ typedef struct ctn_hierarchy {
     unsigned levels;
     ctn_module_t *level[CTN_MOST_LEVELS]; /* [levels]; owned by the group */
     bool top;                             /* the last level joins all ranks */
-    /** The most nodes of a subgroup: on all ranks the same; those of the group
-     * if the levels below the top are within nodes; 0 if a rank is alone. */
+    /** The most nodes of a subgroup, the same on all ranks: those of the group
+     * if the levels below the top are within nodes. 0: a group of one rank. */
     uint32_t nodes;
     bool in_order; /* all subgroups on all ranks are in order: see ctn_sbgp_t */
     bool balanced; /* likewise balanced */

@@ -18,13 +18,13 @@
  * hpc-a, hpc-b, sierra (lib/model/machines), one rank on each of 4 to 64
  * nodes: Rabenseifner's allreduce of 32 KiB takes 0.37 to 0.94 of the time of
  * recursive doubling, of 1 KiB 1.4 to 1.9 times as much; they are equal at
- * about 8 KiB. With 3 to 8 members, up to 256 B, linear trees take 0.60 to
- * 1.16 of the time of binomial ones for a bcast (median 0.80) and 0.36 to 1.07
- * for a reduce (0.76), on dawn, too; above 1 on dawn only, from 6 members on.
- * A vector of exactly one chunk is mostly part of a longer one, so throughput
- * counts: a bcast of 1 MiB in chunks of 32 KiB, 4 at a time, takes by chains
- * 0.53 to 0.63 of the time of binomial trees with 4 members, 0.53 to 0.97 with
- * 16, up to 2.3 times as much with 64.
+ * about 8 KiB. On these and dawn, with 3 to 8 members and up to 256 B, linear
+ * trees take 0.60 to 1.16 of the time of binomial ones for a bcast (median
+ * 0.80), 0.36 to 1.07 for a reduce (0.76); above 1 on dawn only, from 6
+ * members on. A vector of exactly one chunk is mostly part of a longer one, so
+ * throughput counts: a bcast of 1 MiB in chunks of 32 KiB, 4 at a time, takes
+ * by chains 0.53 to 0.63 of the time of binomial trees with 4 members, 0.53 to
+ * 0.97 with 16, up to 2.3 times as much with 64.
  *
  * If members share nodes, recursive doubling sends the whole vectors of all
  * members of a node in each round between nodes. hpc-a and hpc-b, us by
@@ -32,7 +32,7 @@
  * ranks, 1 KiB 12, 20, 15 and 7.2, 14, 12, 4 KiB 40, 44, 21 and 12, 20, 14; 4
  * nodes of 6, 1 KiB 23, 19, 21 and 9.2, 11, 16, 4 KiB 84, 48, 40 and 16, 19,
  * 20; 8 nodes of 24, 256 B 38, 18, 27 and 12, 14, 21, 1 KiB 128, 27, 28 and
- * 19, 16, 22, 4 KiB 524, 89, 58 and 79, 35, 29. Of 4 KiB Rabenseifner's is a
+ * 19, 16, 22, 4 KiB 524, 89, 58 and 79, 35, 29. At 4 KiB Rabenseifner's is a
  * compromise: on hpc-b recursive doubling is up to 1.3 times as fast with 2 to
  * 6 members on a node. */
 

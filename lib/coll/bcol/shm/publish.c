@@ -105,9 +105,9 @@ static bool enlarge(const shm_call_t *call, shm_kept_t *kept, size_t bytes)
     return kept->memory != NULL;
 }
 
-/** The entry for a copy, with its memory: the next one in turn, unless it needs
- * memory that there is not, or others would have to give theirs back, and
- * another one has enough. NULL: no memory */
+/** The entry for a copy, with its memory: the next one in turn. If it must be
+ * enlarged, and that fails or would release others, a free one that has
+ * enough. NULL: no memory */
 static shm_kept_t *find_kept(const shm_call_t *call, size_t bytes)
 {
     shm_kept_t *kept = next_kept(call, bytes);

@@ -35,9 +35,9 @@
  */
 
 /** The fewest bytes of a block outside the heap that another member reads
- * there, where members share cores: fewer are as fast through the heap. In a
- * gather of two members with a core each, one writes as many (decision 0034).
- */
+ * there, where members share cores: fewer are as fast through the heap. Also
+ * the fewest that a member writes in a gather of two with a core each
+ * (decision 0034). */
 #define SHM_ATTACH_BYTES CTN_PICK(65536u, 1024u)
 /** The same, to read or to write, if more than two members have a core each:
  * accesses to the memory of one process wait for each other. */
@@ -422,16 +422,17 @@ bool shm_is_zcopy(const shm_call_t *call, uint32_t i);
 
 /** The least memory that is kept. */
 #define SHM_KEPT_LEAST CTN_PICK(65536u, 4096u)
-/** The most for an operation that is not synchronizing. Its readers tell when
- * they have the data, so that little memory is used again and again, and stays
- * in the cache (gather of 1 MiB by 2 ranks with a core each: 47 us; 64 if the
+/** The most for an operation that is not synchronizing. Its readers notify its
+ * owner when they have the data, so that little memory is used, and stays in
+ * the cache (gather of 1 MiB by 2 ranks with a core each: 47 us; 64 if the
  * member waits). */
 #define SHM_KEPT_MOST CTN_PICK((size_t)1 << 20, (size_t)1 << 14)
 /** The most for another one, whose members wait for each other anyway. */
 #define SHM_KEPT_SYNCHRONIZING CTN_PICK((size_t)1 << 17, (size_t)1 << 13)
-/** What copies of up to half of this take in turns: to write what a reader has
- * just read is slow (bcast of 64 and 128 KiB by 2 ranks with a core each, Intel
- * Xeon: 8.0 and 13.6 us in the same memory each time, 5.4 and 9.0 in turns). */
+/** Memory that copies of up to half of it use in turns: to write what a reader
+ * has just read is slow (bcast of 64 and 128 KiB by 2 ranks with a core each,
+ * Intel Xeon: 8.0 and 13.6 us in the same memory each time, 5.4 and 9.0 in
+ * turns). */
 #define SHM_KEPT_TURNS CTN_PICK((size_t)1 << 18, (size_t)1 << 15)
 /** The most that a module keeps. */
 #define SHM_KEPT_ALL (2 * SHM_KEPT_MOST)
