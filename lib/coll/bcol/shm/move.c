@@ -82,11 +82,19 @@ static shm_offer_t *offer_to(const shm_call_t *call, uint32_t i)
     return (void *)(shm_descriptor_of(call, i)->data + sizeof(shm_location_t));
 }
 
+/** The fewest bytes that the other one of two members with a core each writes
+ * into the root's heap. What a root reads itself is in its own cache when the
+ * program uses it (decision 0043). */
+#define WRITTEN_BYTES CTN_PICK((size_t)1 << 18, (size_t)1 << 12)
+
 /** Whether the data of a member are written to the root's buffer if the root
  * offers that. Both sides decide by their length. */
 static bool is_long(const shm_call_t *call, size_t bytes)
 {
-    return bytes >= call->zcopy_bytes && bytes >= CTN_ATTACH_BYTES;
+    const shm_t *shm = call->shm;
+    bool pair = shm->size == 2 && !shm->area.oversubscribed;
+    return bytes >= call->zcopy_bytes &&
+           bytes >= (pair ? WRITTEN_BYTES : CTN_ATTACH_BYTES);
 }
 
 static uint64_t tag_of(const shm_call_t *call, const shm_offer_t *offer)
@@ -106,8 +114,8 @@ static void offer_place(shm_call_t *call, uint32_t i)
     }
     if (!ctn_heap_contains(exec->heap, to, offer.bytes, &offer.place)) {
         offer.place = (uintptr_t)to | SHM_ADDRESS;
-        if (offer.bytes < shm_attach_bytes(call->shm, CTN_ATTACH_BYTES,
-                                           SHM_ATTACH_BYTES) ||
+        if (offer.bytes < shm_attach_bytes(call->shm, SHM_KEPT_MOST + 1,
+                                           SHM_KEPT_MOST + 1) ||
             !ctn_may_attach(exec, call->shm->peer[i].endpoint, offer.bytes)) {
             return;
         }

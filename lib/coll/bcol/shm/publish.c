@@ -498,8 +498,8 @@ bool shm_take(shm_call_t *call, uint32_t i, uint32_t owner, void *to,
         return take_parts(call, descriptor, to, ctn_pointer(peer, offset),
                           bytes);
     } else {
-        ctn_attach_read(call->shm->module.exec, peer, to, bytes,
-                        offset & ~SHM_ADDRESS);
+        (void)ctn_attach_read(call->shm->module.exec, peer, to, bytes,
+                              offset & ~SHM_ADDRESS);
     }
     return true;
 }

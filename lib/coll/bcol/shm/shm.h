@@ -35,9 +35,7 @@
  */
 
 /** The fewest bytes of a block outside the heap that another member reads
- * there, where members share cores: fewer are as fast through the heap. Also
- * the fewest that a member writes in a gather of two with a core each
- * (decision 0034). */
+ * there, where members share cores: fewer are as fast through the heap. */
 #define SHM_ATTACH_BYTES CTN_PICK(65536u, 1024u)
 /** The same, to read or to write, if more than two members have a core each:
  * accesses to the memory of one process wait for each other. */
