@@ -32,19 +32,21 @@ static inline catena_status_t ctn_attach_write(const ctn_exec_t *exec,
                                        address);
 }
 
-/** Read bytes at an address of a peer, which waits until they are read. On
+/** Read user data at an address of a peer, which waits until they are read. On
  * failure the context ends; or, where failures are returned and the peer is
- * gone, its groups fail, and with them the operation that reads. */
-static inline void ctn_attach_read(ctn_exec_t *exec, ctn_endpoint_t *peer,
+ * gone, its groups fail, and with them the operation that reads.
+ * @return whether they are there */
+static inline bool ctn_attach_read(ctn_exec_t *exec, ctn_endpoint_t *peer,
                                    void *into, size_t bytes, uint64_t address)
 {
-    catena_status_t status =
-        peer->transport->ops->read(peer, into, bytes, address);
+    catena_status_t status = peer->transport->ops->read(
+        peer, exec->drop_data ? NULL : into, bytes, address);
     if (status == CATENA_ERR_PEER && exec->deaths != NULL) {
         ctn_deaths_found(exec, peer->process);
     } else if (status != CATENA_OK) {
         (void)ctn_exec_abort(exec, status);
     }
+    return status == CATENA_OK;
 }
 
 #endif

@@ -359,6 +359,9 @@ static inline bool end_phases(ctn_op_t *op)
         ctn_op_set_network(op, true);
         return op_waits(op, false);
     }
+    if (op->status == CATENA_OK) {
+        op->status = op->exec->status; /* some data may not be there */
+    }
     op_finish(op);
     return true;
 }

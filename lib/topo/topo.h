@@ -132,8 +132,20 @@ typedef struct ctn_buffer_descriptor {
     uint64_t direct_receive; /* as `receive`, but CTN_STAGED if that buffer
                                 still holds data to be sent */
     uint64_t bytes;          /* of each block, if all have the same length */
-    uint64_t unused[2];
+    uint64_t source; /* where other members read the blocks that this one
+                        sends: an offset as `send`, or an address, and the bits
+                        below; or CTN_STAGED */
+    uint64_t unused;
 } ctn_buffer_descriptor_t;
+
+/** Bits of `source`: it is an address, which is read by cross-memory attach;
+ * the blocks that this member receives are not contiguous, so that it does not
+ * read from addresses; it is a copy, of the blocks for the node alone. */
+#define CTN_SOURCE_ADDRESS (UINT64_C(1) << 63)
+#define CTN_SOURCE_SCATTERS (UINT64_C(1) << 62)
+#define CTN_SOURCE_COPY (UINT64_C(1) << 61)
+#define CTN_SOURCE_BITS (UINT64_C(7) << 61)
+#define CTN_SOURCE_MOST (CTN_SOURCE_COPY - 1)
 
 _Static_assert(sizeof(ctn_buffer_descriptor_t) == 64,
                "a buffer descriptor is a cache line");
@@ -230,9 +242,9 @@ ctn_topo_descriptor(const ctn_topo_t *topo, uint64_t seq, uint32_t i)
                           i);
 }
 
-/** Return the word that local rank `from` writes when its block is in the
- * buffer of local rank `to`; only with up to CTN_EAGER_ROWS_MEMBERS on the
- * node. */
+/** Return the word that local rank `from` writes when it has read its block
+ * from the buffer of local rank `to`; only with up to CTN_EAGER_ROWS_MEMBERS on
+ * the node. */
 static inline uint64_t *ctn_topo_delivered(const ctn_topo_t *topo, uint64_t seq,
                                            uint32_t to, uint32_t from)
 {

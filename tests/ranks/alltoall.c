@@ -1,6 +1,7 @@
 /* Alltoalls beyond the oracle's cases: long sequences in which most ranks have
- * no data, and late members. */
+ * no data, late members, and sides that differ from rank to rank. */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ranks/helpers/rank_test.h"
@@ -100,7 +101,118 @@ static void freed_group(rank_test_t *test)
     }
 }
 
+/* ---- sides that differ from rank to rank ---- */
+
+/** One side of an alltoall: blocks of `count` integers, `step` apart in memory
+ * of the heap or of malloc. */
+typedef struct side {
+    int32_t *memory;
+    size_t count, step;
+    bool heap;
+    catena_type_t type; /* of a block */
+} side_t;
+
+static size_t ints_of(const side_t *side)
+{
+    return side->step * (side->count - 1) + 1;
+}
+
+static void open_side(rank_test_t *test, side_t *side)
+{
+    size_t bytes =
+        (size_t)test->place.ranks * ints_of(side) * sizeof(*side->memory);
+    side->memory =
+        side->heap ? catena_malloc(test->context, bytes) : malloc(bytes);
+    RANK_CHECK(test, side->memory != NULL);
+    memset(side->memory, 0xff, bytes);
+    RANK_CHECK(test,
+               catena_type_vector(side->count, 1, (ptrdiff_t)side->step,
+                                  CATENA_INT32, &side->type) == CATENA_OK);
+}
+
+static void close_side(rank_test_t *test, side_t *side)
+{
+    RANK_CHECK(test, catena_type_free(&side->type) == CATENA_OK);
+    if (side->heap) {
+        catena_free(test->context, side->memory);
+    } else {
+        free(side->memory);
+    }
+}
+
+static int32_t value_of(int from, int to, size_t i)
+{
+    return (int32_t)((size_t)(from * 31 + to * 7) + i);
+}
+
+/** Call alltoall, or alltoallv, with sides of a kind that follows from
+ * `kind`, and compare. */
+static void exchange_sides(rank_test_t *test, catena_group_t *group,
+                           size_t count, unsigned kind, bool vector)
+{
+    int ranks = test->place.ranks;
+    side_t send = {.count = count,
+                   .step = 1 + (kind >> 0 & 1),
+                   .heap = (kind >> 1 & 1) != 0};
+    side_t recv = {.count = count,
+                   .step = 1 + (kind >> 2 & 1),
+                   .heap = (kind >> 3 & 1) != 0};
+    size_t *ones = calloc((size_t)ranks, sizeof(*ones));
+    ptrdiff_t *places = calloc((size_t)ranks, sizeof(*places));
+    RANK_CHECK(test, ones != NULL && places != NULL);
+    open_side(test, &send);
+    open_side(test, &recv);
+    for (int r = 0; r < ranks; r++) {
+        ones[r] = 1;
+        places[r] = r;
+        for (size_t i = 0; i < count; i++) {
+            send.memory[(size_t)r * ints_of(&send) + i * send.step] =
+                value_of(test->place.rank, r, i);
+        }
+    }
+    RANK_CHECK(
+        test,
+        (vector ? catena_alltoallv(send.memory, ones, places, send.type,
+                                   recv.memory, ones, places, recv.type, group)
+                : catena_alltoall(send.memory, 1, send.type, recv.memory, 1,
+                                  recv.type, group)) == CATENA_OK);
+    size_t wrong = 0;
+    for (int r = 0; r < ranks; r++) {
+        const int32_t *block = recv.memory + (size_t)r * ints_of(&recv);
+        for (size_t i = 0; i < ints_of(&recv); i++) {
+            wrong += block[i] !=
+                     (i % recv.step != 0
+                          ? -1
+                          : value_of(r, test->place.rank, i / recv.step));
+        }
+    }
+    RANK_CHECK(test, wrong == 0);
+    close_side(test, &send);
+    close_side(test, &recv);
+    free(ones);
+    free(places);
+}
+
+/** Each rank has its buffers in the heap or not, contiguous or not, as it
+ * likes: blocks that some read and others cannot. */
+static void mixed_sides(rank_test_t *test)
+{
+    static const size_t counts[] = {20, 300, 1100, 5000, 40000};
+    catena_group_t *group = NULL;
+    RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+    for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        for (unsigned call = 0; call < 32; call++) {
+            uint64_t mix =
+                ctn_hash_mix(i * 64 + call + 1000 * (unsigned)test->place.rank);
+            exchange_sides(test, group, counts[i], mix >> 20 & 15,
+                           call % 2 != 0);
+        }
+    }
+    RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
+}
+
 static const rank_case_t cases[] = {{"idle_ranks", idle_ranks},
+                                    {"mixed_sides", mixed_sides},
                                     {"late_member", late_member},
                                     {"freed_group", freed_group},
                                     {NULL, NULL}};

@@ -9,11 +9,12 @@
 
 #include "ranks/helpers/refuse.h"
 
-/* Around the lengths at which the path changes. The last one is the value of
- * the sequence flag of a refused block; only an alltoallv of few ranks has it.
- */
-static const size_t sizes[] = {8,     108,   500,   1000,   2000,         16000,
-                               20000, 31000, 32000, 160000, (1 << 20) - 1};
+/* Around the lengths at which the path changes. The last ones are the values of
+ * the sequence flag of a block that is offered or refused; only an alltoallv of
+ * few ranks has them. */
+static const size_t sizes[] = {8,     108,    500,           1000,
+                               2000,  16000,  20000,         31000,
+                               32000, 160000, (1 << 20) - 2, (1 << 20) - 1};
 
 /** An erroneous call, and the correct one that follows. */
 typedef struct mismatch {
@@ -270,7 +271,7 @@ static void try_all(rank_test_t *test, unsigned kind)
         size_t first = (i / (unsigned)ways + i % (unsigned)ways +
                         (unsigned)test->options->layout) %
                        3;
-        for (size_t k = some ? first : 0; k < count - !long_ones;
+        for (size_t k = some ? first : 0; k < count - (long_ones ? 0 : 2);
              k += some ? 3 : step) {
             m.bytes = sizes[k];
             m.whole = false;

@@ -135,7 +135,8 @@ static catena_status_t read_there(ctn_endpoint_t *endpoint, void *target,
     if (is_lost(from)) {
         return CATENA_ERR_PEER;
     }
-    if (from->status == CATENA_OK && from->state != SIM_ENDED) {
+    if (target != NULL && from->status == CATENA_OK &&
+        from->state != SIM_ENDED) {
         memcpy(target, (const void *)(uintptr_t)address, bytes);
     }
     return CATENA_OK;

@@ -105,6 +105,7 @@ static ctn_step_t choose(ctn_op_t *op)
         selector->inline_bytes = inline_bytes(call, selection);
     }
     const ctn_family_t *family = selection->family;
+    call->published = false;
     call->radix = selection->radix;
     call->window = selection->window;
     call->by_leaders = (ctn_leader_params_t){

@@ -24,6 +24,8 @@ typedef struct ctn_alltoall {
     bool vector; /* alltoallv or alltoallw: only its sender and its receiver
                     know the length of a block */
     bool blocking;
+    bool published; /* its buffer descriptor, before it became another
+                       algorithm or began a part of its own */
     struct ctn_selector *selector; /* of the caller's group, which is not
                                       `group` on a hidden duplicate */
     /* The settings of that group when the operation was created: they may
@@ -70,7 +72,7 @@ extern const ctn_algorithm_t ctn_alltoall_leaders_plain;
 /** Set the arguments of an exchange for a call. The rest of the struct, which
  * is large, is left to ctn_pairwise_begin.
  * @param all among all members of the group, else those of the node */
-static inline void ctn_alltoall_exchange(const ctn_alltoall_t *call, bool all,
+static inline void ctn_alltoall_exchange(ctn_alltoall_t *call, bool all,
                                          ctn_pairwise_t *x)
 {
     const ctn_topo_t *topo = call->topo;
@@ -85,7 +87,8 @@ static inline void ctn_alltoall_exchange(const ctn_alltoall_t *call, bool all,
     x->order = call->order;
     x->window = call->window;
     x->remote_above = 0;
-    x->published = false;
+    x->published = call->published;
+    call->published = false; /* a persistent one may start again */
 }
 
 /** Create an alltoallv that is a part of another operation of the group. All

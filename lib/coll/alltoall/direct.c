@@ -44,7 +44,7 @@ static bool is_aggregated(direct_t *direct)
 static ctn_step_t begin(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);
-    const ctn_alltoall_t *call = &direct->call;
+    ctn_alltoall_t *call = &direct->call;
     ctn_topo_t *topo = call->topo;
     ctn_pairwise_t *x = &direct->exchange;
     direct->aggregated = is_aggregated(direct);

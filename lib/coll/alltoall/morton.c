@@ -258,13 +258,14 @@ static void set_up(morton_t *m)
 static ctn_step_t begin(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
-    const ctn_alltoall_t *call = &m->rounds.call;
+    ctn_alltoall_t *call = &m->rounds.call;
     if (call->topo->nodes > 1) {
         return ctn_op_become(op, &ctn_alltoall_morton_nodes);
     }
     set_up(m);
-    ctn_posted_publish(op, call->topo, call->send, call->receive,
-                       call->in_place, CTN_STAGED);
+    ctn_posted_publish(op, call->topo, call->send, call->receive, CTN_STAGED,
+                       NULL);
+    call->published = true;
     return CTN_STEP_NEXT;
 }
 

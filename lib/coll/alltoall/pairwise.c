@@ -112,6 +112,7 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
          x->has_posted && slot < x->slots && op->status != CATENA_OK; slot++) {
         pairwise_cancel(op, slot);
     }
+    ctn_posted_finish(op, x);
     x->transfer = NULL;
     free(x->records);
     x->records = NULL;
@@ -119,12 +120,12 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 
 /* ---- the rounds of a slot ---- */
 
-/** Whether the block of a round has been sent to a posted buffer. */
-static inline bool goes_to_posted(const ctn_pairwise_t *x, uint32_t round)
+/** Whether the blocks for and from a peer do not use slots: they have been
+ * exchanged by descriptors, or will not be since they have another length. */
+static inline bool is_posted(const ctn_pairwise_t *x, uint32_t peer)
 {
-    uint32_t peer = pairwise_send_peer(x, round);
     return x->by_posted &&
-           ((x->posted.unsent | x->posted.staged) >> peer & 1) == 0;
+           ((x->posted.undecided | x->posted.staged) >> peer & 1) == 0;
 }
 
 /** Whether a slot has another round with something to send; *turn is advanced
@@ -134,7 +135,7 @@ static inline bool has_send(const ctn_pairwise_t *x, uint32_t slot,
 {
     uint32_t round = pairwise_round_of(x, slot, *turn);
     while (round < x->limit &&
-           (goes_to_posted(x, round) ||
+           (is_posted(x, pairwise_send_peer(x, round)) ||
             pairwise_bytes_of(x, x->send, round,
                               pairwise_send_peer(x, round)) == 0)) {
         ++*turn;
@@ -143,24 +144,13 @@ static inline bool has_send(const ctn_pairwise_t *x, uint32_t slot,
     return round < x->limit;
 }
 
-/** Whether nothing will arrive in a round because its block has another length.
- */
-static inline bool is_mismatched(const ctn_pairwise_t *x, uint32_t round)
-{
-    return x->by_posted &&
-           (x->posted.mismatched >> pairwise_receive_peer(x, round) & 1) != 0;
-}
-
 /** Whether a slot has another round with something to receive; *turn is
  * advanced to it. */
 static inline bool has_receive(ctn_pairwise_t *x, uint32_t slot, uint32_t *turn)
 {
     uint32_t round = pairwise_round_of(x, slot, *turn);
-    if (x->by_posted && !x->posted.out_of_reach) {
-        return false;
-    }
     while (round < x->limit &&
-           (is_mismatched(x, round) ||
+           (is_posted(x, pairwise_receive_peer(x, round)) ||
             pairwise_bytes_of(x, x->receive, round,
                               pairwise_receive_peer(x, round)) == 0)) {
         ++*turn;
@@ -183,6 +173,7 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         if (sent == CTN_STEP_NEXT) {
             stream->send_turn++;
             stream->fragments_sent = 0;
+            stream->offered = false;
             moved = true;
             sent = has_send(x, slot, &stream->send_turn) ? CTN_STEP_MOVED
                                                          : CTN_STEP_NEXT;
@@ -292,11 +283,11 @@ static ctn_step_t advance_posted(ctn_op_t *op, ctn_pairwise_t *x)
     const ctn_posted_t *posted = &x->posted;
     bool moved = ctn_posted_advance(op, x);
     ctn_step_t rest = CTN_STEP_NEXT; /* of the blocks that use slots */
-    if (posted->staged != 0 || posted->out_of_reach) {
+    if (posted->staged != 0) {
         rest = advance_all(op, x);
     }
     if (rest == CTN_STEP_FAIL ||
-        (rest == CTN_STEP_NEXT && (posted->unsent | posted->awaited) == 0)) {
+        (rest == CTN_STEP_NEXT && (posted->undecided | posted->awaited) == 0)) {
         return rest;
     }
     return moved || rest == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;

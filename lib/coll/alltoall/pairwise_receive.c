@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/attach.h"
 #include "exec/slot.h"
 
 /** Where the CTS of this member lies in the arena of member `from`. */
@@ -61,15 +62,15 @@ static bool has_mismatch(const ctn_op_t *op, const ctn_pairwise_t *x,
     uint32_t count = ctn_flag_count(word);
     uint32_t what = count & PAIRWISE_REFUSED; /* without the turn */
     if (!ctn_flag_matches(word, op->seq) ||
-        (what == expected && what != PAIRWISE_REFUSED) ||
+        (what == expected && what < PAIRWISE_OFFERED) ||
         (count & ~PAIRWISE_REFUSED) != pairwise_turn(stream->receive_turn)) {
         return false;
     }
     *found = what;
-    if (what == PAIRWISE_REFUSED) {
+    if (what >= PAIRWISE_OFFERED) {
         memcpy(found, own->data, sizeof(*found));
     }
-    return true;
+    return *found != expected; /* or it was offered just now */
 }
 
 /** The eager buffer of this member's slot. */
@@ -149,11 +150,11 @@ static void post_eager(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
 ctn_step_t ctn_pairwise_send_cts(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
     ctn_pairwise_stream_t *stream = &x->stream[slot];
-    if (stream->prepared) {
-        return CTN_STEP_WAIT;
-    }
     uint32_t round = pairwise_round_of(x, slot, stream->receive_turn);
     uint32_t peer = pairwise_receive_peer(x, round);
+    if (stream->prepared || pairwise_is_undecided(x, peer, x->posted.staged)) {
+        return CTN_STEP_WAIT;
+    }
     pairwise_protocol_t protocol = pairwise_protocol_of(
         x, pairwise_bytes_of(x, x->receive, round, peer), peer);
     ctn_span_t block = pairwise_block_of(x, x->receive, round, peer);
@@ -213,8 +214,9 @@ ctn_step_t ctn_pairwise_notify(ctn_op_t *op, ctn_pairwise_t *x)
     return flush(op);
 }
 
-/** The sender of an expected eager block may have another length and wait for a
- * CTS. This operation may end before the CTS arrives, so the CTS is flushed. */
+/** The sender of an expected eager block may have another length, and wait for
+ * a CTS. This operation may end before the CTS arrives, so the CTS is flushed.
+ */
 static ctn_step_t send_late_cts(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                                 uint32_t slot, size_t bytes)
 {
@@ -246,6 +248,80 @@ static ctn_step_t receive_eager(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
     return CTN_STEP_NEXT;
 }
 
+/** Whether the sender offers a block. @param[out] offer of any length */
+static bool is_offered(const ctn_op_t *op, const ctn_pairwise_t *x,
+                       uint32_t slot, pairwise_offer_t *offer)
+{
+    const ctn_slot_t *own = ctn_op_slot(op, slot);
+    uint32_t turn = pairwise_turn(x->stream[slot].receive_turn);
+    if (ctn_word_load(&own->word[0]) !=
+        ctn_flag(op->seq, turn | PAIRWISE_OFFERED)) {
+        return false;
+    }
+    memcpy(offer, own->data, sizeof(*offer));
+    return true;
+}
+
+/** Copy a block from the memory of its sender.
+ * @param t the transfer that was opened for it
+ * @return whether it is there. A peer that has aborted may have used its buffer
+ *         for something else */
+static bool read_offered(ctn_op_t *op, const ctn_transfer_recv_t *t,
+                         const ctn_span_t *block, uint64_t source)
+{
+    bool by_address = (source & CTN_SOURCE_ADDRESS) != 0;
+    bool there = true;
+    source &= ~CTN_SOURCE_ADDRESS;
+    if (!by_address) {
+        ctn_span_write(op->exec, block, 0, block->bytes,
+                       ctn_pointer(t->from, source));
+    } else if (block->type == NULL) {
+        there = ctn_attach_read(op->exec, t->from, block->base, block->bytes,
+                                source);
+    }
+    size_t most = (size_t)1 << t->shift;
+    for (size_t at = 0;
+         by_address && block->type != NULL && there && at < block->bytes;
+         at += most) {
+        size_t part = block->bytes - at < most ? block->bytes - at : most;
+        there =
+            ctn_attach_read(op->exec, t->from, t->staging, part, source + at);
+        ctn_span_write(op->exec, block, at, part, t->staging);
+    }
+    ctn_exec_check_abort_flag(op->exec);
+    return there && op->exec->status == CATENA_OK;
+}
+
+/** Receive a block of a rendezvous. */
+static ctn_step_t receive_long(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
+                               const ctn_span_t *block)
+{
+    ctn_pairwise_stream_t *stream = &x->stream[slot];
+    ctn_transfer_recv_t *t = &x->transfer[slot];
+    pairwise_offer_t offer;
+    bool offered = is_offered(op, x, slot, &offer);
+    if (!may_overwrite(op, x, stream, offered ? NULL : t)) {
+        return CTN_STEP_WAIT;
+    }
+    if (!offered) {
+        return ctn_transfer_recv_block(op, t, block);
+    }
+    if (offer.bytes != block->bytes) {
+        return CTN_STEP_WAIT; /* see has_mismatch */
+    }
+    if (!read_offered(op, t, block, offer.source)) {
+        return op->exec->status != CATENA_OK
+                   ? ctn_op_fail(op, op->exec->status)
+                   : CTN_STEP_WAIT; /* its group fails */
+    }
+    op->exec->tally.bytes += block->bytes;
+    op->exec->tally.messages++;
+    catena_status_t status =
+        ctn_signal(t->from, t->cts + offsetof(ctn_cts_t, word),
+                   ctn_flag(op->seq, PAIRWISE_READ));
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
 ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
     ctn_pairwise_stream_t *stream = &x->stream[slot];
@@ -255,25 +331,26 @@ ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     pairwise_protocol_t protocol = pairwise_protocol_of(x, bytes, peer);
     bool eager = protocol != PAIRWISE_RENDEZVOUS;
     ctn_step_t step = ctn_pairwise_send_cts(op, x, slot);
-    if (step != CTN_STEP_WAIT) {
+    if (step != CTN_STEP_WAIT ||
+        pairwise_is_undecided(x, peer, x->posted.staged)) {
         return step;
     }
     ctn_span_t block = pairwise_block_of(x, x->receive, round, peer);
-    if (eager) {
-        step = receive_eager(op, x, slot, &block, protocol);
-    } else if (may_overwrite(op, x, stream, &x->transfer[slot])) {
-        step = ctn_transfer_recv_block(op, &x->transfer[slot], &block);
-    }
+    step = eager ? receive_eager(op, x, slot, &block, protocol)
+                 : receive_long(op, x, slot, &block);
     if (step != CTN_STEP_WAIT) {
         return step;
     }
-    uint64_t found;
-    if (has_mismatch(op, x, slot, bytes, &found)) {
-        return receive_mismatch(op, x, peer, found, bytes);
-    }
+    uint64_t found = 0;
+    pairwise_offer_t offer;
+    bool mismatch = has_mismatch(op, x, slot, bytes, &found);
     op->waits_for = pairwise_rank_of(x, peer);
-    return op->exec->peer_checks != x->peer_checks &&
-                   stream->receive_turn == 0 && eager && !stream->late_cts
-               ? send_late_cts(op, x, peer, slot, bytes)
-               : CTN_STEP_WAIT;
+    if (stream->receive_turn == 0 && eager && !stream->late_cts &&
+        (mismatch ? is_offered(op, x, slot, &offer)
+                  : op->exec->peer_checks != x->peer_checks)) {
+        step = send_late_cts(op, x, peer, slot, bytes);
+    }
+    return mismatch && step != CTN_STEP_FAIL
+               ? receive_mismatch(op, x, peer, found, bytes)
+               : step;
 }

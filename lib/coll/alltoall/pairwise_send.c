@@ -1,6 +1,9 @@
-/* The sending side of an exchange in rounds: puts, as the CTS allow. */
+/* The sending side of an exchange in rounds: puts, as the CTS allow, and offers
+ * to receivers of the node. */
 
 #include "coll/alltoall/pairwise_stream.h"
+
+#include "exec/attach.h"
 
 /** A round, for its sender. */
 typedef struct outgoing {
@@ -71,8 +74,55 @@ static ctn_step_t refuse(ctn_op_t *op, const outgoing_t *out, uint64_t bytes)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
+/** Whether the receiver can read a block of a rendezvous, and where. */
+static bool may_offer(const ctn_op_t *op, const ctn_pairwise_t *x,
+                      const outgoing_t *out, uint64_t *source)
+{
+    if (x->in_place || x->list != NULL || out->block.type != NULL ||
+        ctn_pointer(out->endpoint, 0) == NULL) {
+        return false;
+    }
+    *source = ctn_span_offset(op->exec, &out->block);
+    if (*source != CTN_STAGED) {
+        return true;
+    }
+    *source = (uintptr_t)out->block.base | CTN_SOURCE_ADDRESS;
+    return (uintptr_t)out->block.base <= CTN_SOURCE_MOST &&
+           ctn_may_attach(op->exec, out->endpoint, out->block.bytes);
+}
+
+static ctn_step_t offer_block(ctn_op_t *op, const outgoing_t *out,
+                              uint64_t source)
+{
+    pairwise_offer_t offer = {out->block.bytes, source};
+    catena_status_t status = ctn_put_signal(
+        out->endpoint, &offer, sizeof(offer),
+        ctn_slot_data_offset(op->sequence, out->to, op->seq, out->slot),
+        ctn_slot_word_offset(op->sequence, out->to, op->seq, out->slot, 0),
+        ctn_flag(op->seq,
+                 pairwise_turn(out->stream->send_turn) | PAIRWISE_OFFERED),
+        &op->pending);
+    op->exec->tally.messages++;
+    out->stream->offered = true;
+    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+}
+
+/** Wait until the receiver has read the block, or does not want it. */
+static ctn_step_t await_reader(ctn_pairwise_t *x, uint32_t peer, size_t bytes,
+                               const ctn_cts_t *cts)
+{
+    if (cts != NULL && cts->bytes != bytes) {
+        ctn_pairwise_mismatch(x, peer, false, bytes, cts->bytes);
+        return CTN_STEP_NEXT;
+    }
+    return cts != NULL &&
+                   ctn_flag_count(ctn_word_load(&cts->word)) == PAIRWISE_READ
+               ? CTN_STEP_NEXT
+               : CTN_STEP_WAIT;
+}
+
 /** Send what is possible of a block.
- * @param cts the peer's; NULL: the block needs none */
+ * @param cts the peer's; NULL: it has sent none, or the block needs none */
 static ctn_step_t send_block(ctn_op_t *op, ctn_pairwise_t *x,
                              const outgoing_t *out,
                              pairwise_protocol_t protocol, const ctn_cts_t *cts)
@@ -88,8 +138,11 @@ static ctn_step_t send_block(ctn_op_t *op, ctn_pairwise_t *x,
                    ? CTN_STEP_NEXT
                    : refuse(op, out, out->block.bytes);
     }
+    uint64_t source;
     if (protocol == PAIRWISE_RENDEZVOUS) {
-        return send_transfer(op, out, cts);
+        return may_offer(op, x, out, &source) ? offer_block(op, out, source)
+               : cts != NULL                  ? send_transfer(op, out, cts)
+                                              : CTN_STEP_WAIT;
     }
     int sent = put_eager(op, x, out, protocol);
     op->exec->tally.messages += sent > 0;
@@ -103,18 +156,27 @@ ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     ctn_pairwise_stream_t *stream = &x->stream[slot];
     uint32_t round = pairwise_round_of(x, slot, stream->send_turn);
     uint32_t peer = pairwise_send_peer(x, round);
-    const ctn_cts_t *cts = NULL;
-    pairwise_protocol_t protocol = pairwise_protocol_of(
-        x, pairwise_bytes_of(x, x->send, round, peer), peer);
-    if (x->by_posted && (x->posted.unsent >> peer & 1) != 0) {
-        return CTN_STEP_WAIT; /* its descriptor is not published yet */
+    size_t bytes = pairwise_bytes_of(x, x->send, round, peer);
+    pairwise_protocol_t protocol = pairwise_protocol_of(x, bytes, peer);
+    if (pairwise_is_undecided(x, peer, 0)) {
+        return CTN_STEP_WAIT;
     }
+    const ctn_cts_t *cts = NULL;
+    op->waits_for = pairwise_rank_of(x, peer);
     if (protocol == PAIRWISE_RENDEZVOUS || stream->send_turn > 0) {
         cts = cts_of(op, x, pairwise_rank_of(x, peer));
-        if (cts == NULL) {
-            op->waits_for = pairwise_rank_of(x, peer);
-            return CTN_STEP_WAIT;
-        }
+    }
+    if (stream->offered) {
+        return await_reader(x, peer, bytes, cts);
+    }
+    /* In turn 0 the slot is free. A peer that expects no block, by mistake, may
+     * go on to the next turn, whose sender must not find an offer there. */
+    bool needs_cts = stream->send_turn > 0;
+    if (protocol == PAIRWISE_RENDEZVOUS) {
+        needs_cts = x->slots < x->n || pairwise_is_remote(x, peer);
+    }
+    if (cts == NULL && needs_cts) {
+        return CTN_STEP_WAIT;
     }
     outgoing_t out = {.peer = peer,
                       .slot = slot,

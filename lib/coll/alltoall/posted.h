@@ -5,28 +5,29 @@
 #include "topo/topo.h"
 
 /* Exchange of blocks of one length that the members of a node copy directly
- * into each other's buffers; see posted.c. */
+ * from each other's buffers; see posted.c. */
 
 /** State of one exchange on this member: masks of members, by local rank. */
 typedef struct ctn_posted {
-    uint64_t unsent;      /* members that have not been sent their block */
-    uint64_t staged;      /* members with a buffer that others cannot write
-                             to: their blocks are sent in slots */
-    uint64_t awaited;     /* members whose block has not arrived here */
-    uint64_t mismatched;  /* members whose blocks have another length */
+    uint64_t undecided;   /* members whose descriptor was not there yet */
+    uint64_t staged;      /* members whose blocks use slots, both ways */
+    uint64_t awaited;     /* members that have not read their block yet */
     uint32_t peer_checks; /* exec->peer_checks at the start or last check */
-    bool out_of_reach;    /* other members cannot write to this member's buffer:
-                             it receives in slots */
-    bool past_caches;     /* copies bypass the caches, which are smaller than
+    unsigned char *copy;  /* of the blocks to send, in the heap, or NULL */
+    size_t copy_bytes;
+    bool past_caches; /* copies bypass the caches, which are smaller than
                              the data of the node */
 } ctn_posted_t;
 
 /** Publish this member's buffers to the node.
- * @param rows offset in the arena of this member's row (ctn_leader_block_t),
- *             or CTN_STAGED */
+ * @param send   in place at the same address as `receive`
+ * @param rows   offset in the arena of this member's row (ctn_leader_block_t),
+ *               or CTN_STAGED
+ * @param posted of the exchange, which has a copy if others cannot read the
+ *               buffer; NULL: no copy is made */
 void ctn_posted_publish(const ctn_op_t *op, const ctn_topo_t *topo,
                         const ctn_blocks_t *send, const ctn_blocks_t *receive,
-                        bool in_place, uint64_t rows);
+                        uint64_t rows, ctn_posted_t *posted);
 
 /** The buffer descriptor of member i; NULL: it is not published yet, and
  * op->waits_for says so. */

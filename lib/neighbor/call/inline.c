@@ -272,8 +272,8 @@ CTN_COLD static bool receive_other(ctn_exec_t *exec,
         return false;
     }
     if (ctn_link_has_address(&rts)) {
-        ctn_attach_read(exec, end->peer, into, bytes,
-                        rts.offset & ~CTN_LINK_ADDRESS);
+        (void)ctn_attach_read(exec, end->peer, into, bytes,
+                              rts.offset & ~CTN_LINK_ADDRESS);
     } else {
         copy(exec, into, end->arena + rts.offset, bytes);
     }

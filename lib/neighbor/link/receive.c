@@ -249,9 +249,9 @@ static void read_span(ctn_exec_t *exec,
     for (size_t done = 0; done < span->bytes; done += most) {
         size_t left = span->bytes - done;
         size_t now = left < most ? left : most;
-        ctn_attach_read(exec, receiving->sender,
-                        span->type == NULL ? span->base : through, now,
-                        receiving->address + at + done);
+        (void)ctn_attach_read(exec, receiving->sender,
+                              span->type == NULL ? span->base : through, now,
+                              receiving->address + at + done);
         if (span->type != NULL) {
             ctn_span_write(exec, span, done, now, through);
         }

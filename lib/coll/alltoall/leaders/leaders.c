@@ -100,12 +100,12 @@ static catena_status_t write_blocks(ctn_op_t *op, ctn_leaders_t *a,
 /** Publish this member's buffers to the node. */
 static catena_status_t publish(ctn_op_t *op, ctn_leaders_t *a)
 {
-    const ctn_alltoall_t *call = &a->call;
+    ctn_alltoall_t *call = &a->call;
     uint64_t rows = CTN_STAGED;
     catena_status_t status =
         call->vector ? write_blocks(op, a, &rows) : CATENA_OK;
-    ctn_posted_publish(op, a->topo, call->send, call->receive, call->in_place,
-                       rows);
+    ctn_posted_publish(op, a->topo, call->send, call->receive, rows, NULL);
+    call->published = true;
     const ctn_buffer_descriptor_t *descriptor =
         ctn_topo_descriptor(a->topo, op->seq, ctn_topo_local_rank(a->topo));
     a->serves[true] = descriptor->send == CTN_STAGED;
@@ -118,7 +118,6 @@ static catena_status_t publish(ctn_op_t *op, ctn_leaders_t *a)
 static void begin_local(ctn_leaders_t *a)
 {
     ctn_alltoall_exchange(&a->call, a->call.vector, &a->local);
-    a->local.published = true;
     if (a->call.vector) {
         a->local.remote_above = a->call.by_leaders.direct_above;
     }

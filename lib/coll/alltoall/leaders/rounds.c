@@ -166,9 +166,9 @@ ctn_step_t ctn_leader_rounds_begin(ctn_op_t *op, bool transposes)
         return ctn_op_fail(op, ctn_op_give_up(op, status));
     }
     ctn_posted_publish(
-        op, a->topo, a->call.send, a->call.receive, a->call.in_place,
-        a->area != NULL ? ctn_heap_offset(op->exec->heap, a->area)
-                        : CTN_STAGED);
+        op, a->topo, a->call.send, a->call.receive,
+        a->area != NULL ? ctn_heap_offset(op->exec->heap, a->area) : CTN_STAGED,
+        NULL);
     ctn_op_set_network(op, a->area != NULL);
     return CTN_STEP_NEXT;
 }
