@@ -184,17 +184,19 @@ static bool place_block(shm_call_t *call)
     return true;
 }
 
-/** Copy this member's own block to its place in the receive buffer, while the
- * others arrive. */
-static bool copy_own(shm_call_t *call)
+/** The longest own block that the root of a scatter copies before it publishes
+ * the others: the stores to the lines that others have read take long, and
+ * those of the own block would wait behind them (2 ranks with a core each, 2
+ * KiB: 0.52 us, not 0.70). */
+#define OWN_FIRST_BYTES CTN_PICK(8192u, 256u)
+
+/** Copy this member's own block to its place in the receive buffer. */
+static void copy_own_block(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     uint32_t me = call->shm->me;
     const void *from = basic->in;
     void *to = basic->out;
-    if (call->kind != CTN_ALLGATHER && !is_root(call)) {
-        return true;
-    }
     if (call->kind == CTN_SCATTER) {
         from = block_of(call, me);
     } else {
@@ -206,12 +208,25 @@ static bool copy_own(shm_call_t *call)
     if (valid && from != to) {
         shm_copy(call, to, from, basic->bytes);
     }
+}
+
+/** The same while the others arrive, unless it was done. */
+static bool copy_own(shm_call_t *call)
+{
+    if (call->kind == CTN_ALLGATHER ||
+        (is_root(call) &&
+         (call->kind != CTN_SCATTER || call->basic->bytes > OWN_FIRST_BYTES))) {
+        copy_own_block(call);
+    }
     return true;
 }
 
 static bool publish(shm_call_t *call)
 {
     if (publishes(call) && call->kind == CTN_SCATTER) {
+        if (call->basic->bytes <= OWN_FIRST_BYTES) {
+            copy_own_block(call);
+        }
         publish_each(call);
     } else if (publishes(call)) {
         (void)shm_publish_in(call);
