@@ -221,7 +221,7 @@ do for [k in "new kept"] {
     set terminal svg noenhanced size 1100,1050 font "sans,11" background "white"
     set output "peers-" . k . ".svg"
     set multiplot layout 5,4 title "best of Open MPI and MPICH / catena, buffers of malloc, " . \
-        (k eq "new" ? "new contents in every call" : "contents kept") . ": above 1 catena is faster"
+        (k eq "new" ? "new contents in every call, read" : "contents kept, not read") . ": above 1 catena is faster"
     unset key
     @sizes
     set xtics ("8 B" 8, "256 B" 256, "8 KiB" 8192, "256 KiB" 262144)

@@ -280,8 +280,8 @@ struct ctn_exec {
     ctn_deaths_t *deaths;     /* NULL: a failure ends the context */
     ctn_observer_t *observer; /* NULL: nothing is observed */
     bool keeps_memory;        /* see ctn_exec_may_free */
-    bool single_copy; /* data may be written to any memory of a process of the
-                         node, where the transport can */
+    bool single_copy; /* data may be read from and written to any memory of a
+                         process of the node, where the transport can */
     /* Set by a phase: polls before the rank yields its core, since the word
      * that it waits for comes soon, from another core. */
     uint16_t spin_polls;

@@ -276,7 +276,7 @@ catena_status_t ctn_transfer_recv_open(ctn_op_t *op, ctn_transfer_recv_t *t,
                ctn_pointer(t->from, 0) == NULL; /* by the network */
     /* Zero the counts of an earlier transfer in this slot. No sender writes
      * counts to the slot: that transfer has ended, and only this CTS permits
-     * the next. What a direct alltoall has offered there is no count. */
+     * the next. An RTS of a direct alltoall there is no count. */
     if (arrived_in(op, t->slot) > 0) {
         ctn_word_store(&t->slot->word[0], 0);
         ctn_word_store(&t->slot->word[1], 0);

@@ -33,7 +33,7 @@ static bool is_leader(const ctn_topo_t *topo)
 
 /* ---- CTS table and eager rows ---- */
 
-/** Return whether the node is small enough for eager rows and `delivered`
+/** Return whether the node is small enough for eager rows and `read_flags`
  * words: each member polls the words of all others. */
 static bool is_small(const ctn_topo_t *topo)
 {
@@ -112,10 +112,10 @@ static ctn_step_t gather_counts(ctn_op_t *op)
                                                  sizeof(*own), build->counts));
 }
 
-/** The leader's memory: | member | first | by_rank | delivered | rows |. These
+/** The leader's memory: | member | first | by_rank | read_flags | rows |. These
  * are the offsets of the parts, and the size of all. */
 typedef struct member_table_layout {
-    size_t first, by_rank, delivered, rows, bytes;
+    size_t first, by_rank, read_flags, rows, bytes;
 } member_table_layout_t;
 
 static member_table_layout_t lay_out(const ctn_topo_t *topo)
@@ -125,12 +125,12 @@ static member_table_layout_t lay_out(const ctn_topo_t *topo)
     at.first = ctn_line_up(size * sizeof(ctn_member_t));
     at.by_rank =
         at.first + ctn_line_up(((size_t)topo->nodes + 1) * sizeof(uint32_t));
-    at.delivered = at.by_rank + ctn_line_up(size * sizeof(uint32_t));
-    at.rows = at.delivered;
+    at.read_flags = at.by_rank + ctn_line_up(size * sizeof(uint32_t));
+    at.rows = at.read_flags;
     if (is_small(topo)) {
         size_t n = ctn_topo_local_size(topo);
         at.rows += CTN_GENERATIONS * n *
-                   ctn_delivered_words((uint32_t)n, topo->oversubscribed) *
+                   ctn_read_flag_words((uint32_t)n, topo->oversubscribed) *
                    sizeof(uint64_t);
     }
     at.bytes = at.rows;
@@ -152,7 +152,7 @@ static void point_into(ctn_topo_t *topo, unsigned char *memory)
         .first = (const void *)(memory + at.first),
         .by_rank = (const void *)(memory + at.by_rank),
     };
-    topo->delivered = is_small(topo) ? (void *)(memory + at.delivered) : NULL;
+    topo->read_flags = is_small(topo) ? (void *)(memory + at.read_flags) : NULL;
     topo->side_by_side = has_rows(topo, true) ? memory + at.rows : NULL;
 }
 

@@ -85,18 +85,18 @@ static inline size_t ctn_eager_rows_class_offset(unsigned class, size_t writers)
 }
 
 /** Return the distance between the words that one reader polls
- * (ctn_topo_delivered), in words. Each has a cache line to itself, unless few
+ * (ctn_topo_read_flag), in words. Each has a cache line to itself, unless few
  * lines are better, as in the node area (node.c). */
-static inline size_t ctn_delivered_stride(uint32_t members, bool oversubscribed)
+static inline size_t ctn_read_flag_stride(uint32_t members, bool oversubscribed)
 {
     return oversubscribed || members == 2 ? 1 : 8;
 }
 
 /** Return the memory for these words of one reader, in words: whole pairs of
  * cache lines. */
-static inline size_t ctn_delivered_words(uint32_t members, bool oversubscribed)
+static inline size_t ctn_read_flag_words(uint32_t members, bool oversubscribed)
 {
-    return (members * ctn_delivered_stride(members, oversubscribed) + 15) &
+    return (members * ctn_read_flag_stride(members, oversubscribed) + 15) &
            ~(size_t)15;
 }
 
@@ -138,13 +138,17 @@ typedef struct ctn_buffer_descriptor {
     uint64_t unused;
 } ctn_buffer_descriptor_t;
 
-/** Bits of `source`: it is an address, which is read by cross-memory attach;
- * the blocks that this member receives are not contiguous, so that it does not
- * read from addresses; it is a copy, of the blocks for the node alone. */
+/* Bits of `source`. */
+/** It is an address, which is read by cross-memory attach. */
 #define CTN_SOURCE_ADDRESS (UINT64_C(1) << 63)
+/** The blocks that this member receives are not contiguous: it cannot read by
+ * address. */
 #define CTN_SOURCE_SCATTERS (UINT64_C(1) << 62)
+/** A copy, which has the blocks for members of this node only, by local rank.
+ */
 #define CTN_SOURCE_COPY (UINT64_C(1) << 61)
 #define CTN_SOURCE_BITS (UINT64_C(7) << 61)
+/** The largest offset or address. */
 #define CTN_SOURCE_MOST (CTN_SOURCE_COPY - 1)
 
 _Static_assert(sizeof(ctn_buffer_descriptor_t) == 64,
@@ -215,7 +219,7 @@ typedef struct ctn_topo {
                              rank; or NULL */
     unsigned char *side_by_side; /* all their rows, contiguous, if the host is
                                     oversubscribed; or NULL */
-    uint64_t *delivered;         /* see ctn_topo_delivered; or NULL */
+    uint64_t *read_flags;        /* see ctn_topo_read_flag; or NULL */
     /* Owned by the leader, NULL elsewhere. */
     void *shared; /* the node area and what lies beside it; may be in the
                      control block */
@@ -245,14 +249,14 @@ ctn_topo_descriptor(const ctn_topo_t *topo, uint64_t seq, uint32_t i)
 /** Return the word that local rank `from` writes when it has read its block
  * from the buffer of local rank `to`; only with up to CTN_EAGER_ROWS_MEMBERS on
  * the node. */
-static inline uint64_t *ctn_topo_delivered(const ctn_topo_t *topo, uint64_t seq,
+static inline uint64_t *ctn_topo_read_flag(const ctn_topo_t *topo, uint64_t seq,
                                            uint32_t to, uint32_t from)
 {
     uint32_t n = ctn_topo_local_size(topo);
-    size_t stride = ctn_delivered_stride(n, topo->oversubscribed);
-    return &topo->delivered[(seq % CTN_GENERATIONS * n + to) *
-                                ctn_delivered_words(n, topo->oversubscribed) +
-                            from * stride];
+    size_t stride = ctn_read_flag_stride(n, topo->oversubscribed);
+    return &topo->read_flags[(seq % CTN_GENERATIONS * n + to) *
+                                 ctn_read_flag_words(n, topo->oversubscribed) +
+                             from * stride];
 }
 
 /** Return the group rank of local rank i; with several nodes the member table

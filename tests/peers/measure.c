@@ -3,10 +3,10 @@
  * times larger each (2), each for about so many milliseconds, in slices that
  * sides which hold a token take in turn (token.h). As in the OSU benchmarks, a
  * value is the time of one call on each rank between two barriers, averaged
- * over calls and ranks. The contents are new in every call, and each rank reads
- * all that it has received before its time ends: so no library profits from
- * data left in place, or left in the cache of another core. With "kept" they
- * are new only in the calls that are checked, and nobody reads them, as in the
+ * over calls and ranks. The contents are new in every call, and the time
+ * includes reading all received data once: so no library profits from data left
+ * in place, or in the cache of another core. With "kept" the contents are new
+ * only in the calls that are checked, and received data are not read, as in the
  * OSU benchmarks. No rank writes them while others are in the call, which on a
  * shared core would delay those. The first and last calls
  * are checked. Vectors are sums of doubles; the root is rank 0; neighbors are

@@ -291,8 +291,8 @@ def markdown(collective, rows, origins):
              "with buffers of malloc, with a 95% interval; above 1 catena is "
              "faster. \"slower\": the whole interval is below 1.", ""]
     for layout in dict.fromkeys(r["layout"] for r in rows):
-        for contents, title in (("new", "new contents in every call"),
-                                ("kept", "contents kept")):
+        for contents, title in (("new", "new contents in every call, read"),
+                                ("kept", "contents kept, not read")):
             part = [r for r in rows if r["layout"] == layout and
                     r["contents"] == contents]
             if not part:

@@ -145,8 +145,8 @@ static int32_t value_of(int from, int to, size_t i)
     return (int32_t)((size_t)(from * 31 + to * 7) + i);
 }
 
-/** Call alltoall, or alltoallv, with sides of a kind that follows from
- * `kind`, and compare. */
+/** Call alltoall, or alltoallv, and check the result. The bits of `kind` select
+ * step 1 or 2, and malloc or the heap, for each side. */
 static void exchange_sides(rank_test_t *test, catena_group_t *group,
                            size_t count, unsigned kind, bool vector)
 {
@@ -193,8 +193,8 @@ static void exchange_sides(rank_test_t *test, catena_group_t *group,
     free(places);
 }
 
-/** Each rank has its buffers in the heap or not, contiguous or not, as it
- * likes: blocks that some read and others cannot. */
+/** Each rank has each side in the heap or not, contiguous or not, at random: so
+ * some blocks can be read by their receivers, and others cannot. */
 static void mixed_sides(rank_test_t *test)
 {
     static const size_t counts[] = {20, 300, 1100, 5000, 40000};

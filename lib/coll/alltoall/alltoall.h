@@ -24,8 +24,8 @@ typedef struct ctn_alltoall {
     bool vector; /* alltoallv or alltoallw: only its sender and its receiver
                     know the length of a block */
     bool blocking;
-    bool published; /* its buffer descriptor, before it became another
-                       algorithm or began a part of its own */
+    bool published; /* its buffer descriptor, for an exchange that begins
+                       later */
     struct ctn_selector *selector; /* of the caller's group, which is not
                                       `group` on a hidden duplicate */
     /* The settings of that group when the operation was created: they may
@@ -88,7 +88,7 @@ static inline void ctn_alltoall_exchange(ctn_alltoall_t *call, bool all,
     x->window = call->window;
     x->remote_above = 0;
     x->published = call->published;
-    call->published = false; /* a persistent one may start again */
+    call->published = false; /* a persistent request may start again */
 }
 
 /** Create an alltoallv that is a part of another operation of the group. All

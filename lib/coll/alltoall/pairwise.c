@@ -120,8 +120,8 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 
 /* ---- the rounds of a slot ---- */
 
-/** Whether the blocks for and from a peer do not use slots: they have been
- * exchanged by descriptors, or will not be since they have another length. */
+/** Whether the blocks for and from a peer do not use slots: they go by buffer
+ * descriptors, or are not exchanged because their lengths differ. */
 static inline bool is_posted(const ctn_pairwise_t *x, uint32_t peer)
 {
     return x->by_posted &&
@@ -173,7 +173,7 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         if (sent == CTN_STEP_NEXT) {
             stream->send_turn++;
             stream->fragments_sent = 0;
-            stream->offered = false;
+            stream->rts_sent = false;
             moved = true;
             sent = has_send(x, slot, &stream->send_turn) ? CTN_STEP_MOVED
                                                          : CTN_STEP_NEXT;

@@ -34,24 +34,25 @@
  *               buffers are the eager buffer or, for large blocks, memory that
  *               the receiver allocates. On a node the sender of a contiguous
  *               block that the receiver can read, in the heap or by its
- *               address, offers that instead: the data are then in the cache of
- *               the rank that uses them (decision 0043)
+ *               address, sends an RTS instead, and the receiver copies the
+ *               block: the data are then in the cache of the rank that uses
+ *               them (decision 0043)
  * Words and CTS hold the length of the block. If sender and receiver have
  * different lengths, no data reach the receive buffer; the exchange goes on and
  * ends with an error on the receiver, and also on the sender if it gets a CTS:
- * it then refuses to send. In
+ * it then refuses to send, unless it has sent an RTS. In
  * a long wait for an eager block the receiver sends a CTS: if its sender has a
  * longer block, it is waiting for one.
  *
  * Empty blocks are not sent. Blocks of one length among the members of a node
- * take shorter paths, in eager_rows.c and posted.c. Of the latter only those of
- * two members are sent here of which one cannot read from the other.
+ * take shorter paths, in eager_rows.c and posted.c. posted.c leaves the blocks
+ * of two members to this exchange if one cannot read from the other.
  *
  * W slots are in use, and round j uses slot j mod W: the rounds of one slot are
  * its turns 0, 1, 2 ... Inline and eager rounds after turn 0, and all
- * rendezvous rounds but offers where each slot has one turn, wait for a CTS: it
- * says that the slot is free, where the
- * receiver's buffer is and how many fragments the receiver has taken.
+ * rendezvous rounds, except by RTS if each slot has one turn, wait for a CTS:
+ * it says that the slot is free, where the receiver's buffer is and how many
+ * fragments the receiver has taken.
  *
  * Parameters: x is the exchange. A member is given by its number in the
  * exchange: the group rank if all members of the group take part, else the
@@ -98,8 +99,8 @@ typedef struct ctn_pairwise_stream {
     uint32_t receive_turn;   /* the turn to receive in */
     uint32_t fragments_sent; /* of send_turn, if its block is a transfer */
     uint8_t send_shift;      /* binary logarithm of their bytes */
-    bool offered; /* the receiver shall read the block of send_turn */
-    bool posted;  /* a receive was posted for the eager block of receive_turn */
+    bool rts_sent;           /* the receiver will read the block of send_turn */
+    bool posted; /* a receive was posted for the eager block of receive_turn */
     bool prepared; /* the CTS of receive_turn, if it needs one, has been sent */
     bool late_cts; /* in turn 0 a CTS was sent in a long wait for an eager
                       block */
@@ -158,11 +159,10 @@ void ctn_pairwise_begin(ctn_pairwise_t *exchange);
 
 /** Begin an exchange by buffer descriptors (posted.c). */
 void ctn_posted_begin(ctn_op_t *op, ctn_pairwise_t *exchange);
-/** Send and receive what is possible of it. True: something was sent or
- * received. */
+/** Copy what is possible. True: there was progress. */
 bool ctn_posted_advance(ctn_op_t *op, ctn_pairwise_t *exchange);
 
-/** Release what it holds. */
+/** Release the copy of the blocks. */
 void ctn_posted_finish(const ctn_op_t *op, ctn_pairwise_t *exchange);
 
 /** Record and report a block of another length than expected, between this

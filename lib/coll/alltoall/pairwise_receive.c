@@ -51,7 +51,8 @@ static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
     return sent && op->pending == 0;
 }
 
-/** Whether the block has arrived with another length, or was refused.
+/** Whether the block, or its RTS, has arrived with another length, or was
+ * refused.
  * @param[out] found its length, or PAIRWISE_NOTHING */
 static bool has_mismatch(const ctn_op_t *op, const ctn_pairwise_t *x,
                          uint32_t slot, size_t expected, uint64_t *found)
@@ -62,15 +63,15 @@ static bool has_mismatch(const ctn_op_t *op, const ctn_pairwise_t *x,
     uint32_t count = ctn_flag_count(word);
     uint32_t what = count & PAIRWISE_REFUSED; /* without the turn */
     if (!ctn_flag_matches(word, op->seq) ||
-        (what == expected && what < PAIRWISE_OFFERED) ||
+        (what == expected && what < PAIRWISE_RTS) ||
         (count & ~PAIRWISE_REFUSED) != pairwise_turn(stream->receive_turn)) {
         return false;
     }
     *found = what;
-    if (what >= PAIRWISE_OFFERED) {
+    if (what >= PAIRWISE_RTS) {
         memcpy(found, own->data, sizeof(*found));
     }
-    return *found != expected; /* or it was offered just now */
+    return *found != expected; /* equal: an RTS that came just now */
 }
 
 /** The eager buffer of this member's slot. */
@@ -248,17 +249,17 @@ static ctn_step_t receive_eager(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
     return CTN_STEP_NEXT;
 }
 
-/** Whether the sender offers a block. @param[out] offer of any length */
-static bool is_offered(const ctn_op_t *op, const ctn_pairwise_t *x,
-                       uint32_t slot, pairwise_offer_t *offer)
+/** Whether there is an RTS. @param[out] rts of a block of any length */
+static bool has_rts(const ctn_op_t *op, const ctn_pairwise_t *x, uint32_t slot,
+                    pairwise_rts_t *rts)
 {
     const ctn_slot_t *own = ctn_op_slot(op, slot);
     uint32_t turn = pairwise_turn(x->stream[slot].receive_turn);
     if (ctn_word_load(&own->word[0]) !=
-        ctn_flag(op->seq, turn | PAIRWISE_OFFERED)) {
+        ctn_flag(op->seq, turn | PAIRWISE_RTS)) {
         return false;
     }
-    memcpy(offer, own->data, sizeof(*offer));
+    memcpy(rts, own->data, sizeof(*rts));
     return true;
 }
 
@@ -266,8 +267,8 @@ static bool is_offered(const ctn_op_t *op, const ctn_pairwise_t *x,
  * @param t the transfer that was opened for it
  * @return whether it is there. A peer that has aborted may have used its buffer
  *         for something else */
-static bool read_offered(ctn_op_t *op, const ctn_transfer_recv_t *t,
-                         const ctn_span_t *block, uint64_t source)
+static bool read_block(ctn_op_t *op, const ctn_transfer_recv_t *t,
+                       const ctn_span_t *block, uint64_t source)
 {
     bool by_address = (source & CTN_SOURCE_ADDRESS) != 0;
     bool there = true;
@@ -298,18 +299,18 @@ static ctn_step_t receive_long(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
 {
     ctn_pairwise_stream_t *stream = &x->stream[slot];
     ctn_transfer_recv_t *t = &x->transfer[slot];
-    pairwise_offer_t offer;
-    bool offered = is_offered(op, x, slot, &offer);
-    if (!may_overwrite(op, x, stream, offered ? NULL : t)) {
+    pairwise_rts_t rts;
+    bool is_read = has_rts(op, x, slot, &rts);
+    if (!may_overwrite(op, x, stream, is_read ? NULL : t)) {
         return CTN_STEP_WAIT;
     }
-    if (!offered) {
+    if (!is_read) {
         return ctn_transfer_recv_block(op, t, block);
     }
-    if (offer.bytes != block->bytes) {
+    if (rts.bytes != block->bytes) {
         return CTN_STEP_WAIT; /* see has_mismatch */
     }
-    if (!read_offered(op, t, block, offer.source)) {
+    if (!read_block(op, t, block, rts.source)) {
         return op->exec->status != CATENA_OK
                    ? ctn_op_fail(op, op->exec->status)
                    : CTN_STEP_WAIT; /* its group fails */
@@ -342,11 +343,11 @@ ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         return step;
     }
     uint64_t found = 0;
-    pairwise_offer_t offer;
+    pairwise_rts_t rts;
     bool mismatch = has_mismatch(op, x, slot, bytes, &found);
     op->waits_for = pairwise_rank_of(x, peer);
     if (stream->receive_turn == 0 && eager && !stream->late_cts &&
-        (mismatch ? is_offered(op, x, slot, &offer)
+        (mismatch ? has_rts(op, x, slot, &rts)
                   : op->exec->peer_checks != x->peer_checks)) {
         step = send_late_cts(op, x, peer, slot, bytes);
     }

@@ -1,5 +1,5 @@
-/* The sending side of an exchange in rounds: puts, as the CTS allow, and offers
- * to receivers of the node. */
+/* The sending side of an exchange in rounds: puts, as the CTS allow, and
+ * RTS to receivers of the node. */
 
 #include "coll/alltoall/pairwise_stream.h"
 
@@ -75,8 +75,8 @@ static ctn_step_t refuse(ctn_op_t *op, const outgoing_t *out, uint64_t bytes)
 }
 
 /** Whether the receiver can read a block of a rendezvous, and where. */
-static bool may_offer(const ctn_op_t *op, const ctn_pairwise_t *x,
-                      const outgoing_t *out, uint64_t *source)
+static bool may_be_read(const ctn_op_t *op, const ctn_pairwise_t *x,
+                        const outgoing_t *out, uint64_t *source)
 {
     if (x->in_place || x->list != NULL || out->block.type != NULL ||
         ctn_pointer(out->endpoint, 0) == NULL) {
@@ -91,23 +91,21 @@ static bool may_offer(const ctn_op_t *op, const ctn_pairwise_t *x,
            ctn_may_attach(op->exec, out->endpoint, out->block.bytes);
 }
 
-static ctn_step_t offer_block(ctn_op_t *op, const outgoing_t *out,
-                              uint64_t source)
+static ctn_step_t send_rts(ctn_op_t *op, const outgoing_t *out, uint64_t source)
 {
-    pairwise_offer_t offer = {out->block.bytes, source};
+    pairwise_rts_t rts = {out->block.bytes, source};
     catena_status_t status = ctn_put_signal(
-        out->endpoint, &offer, sizeof(offer),
+        out->endpoint, &rts, sizeof(rts),
         ctn_slot_data_offset(op->sequence, out->to, op->seq, out->slot),
         ctn_slot_word_offset(op->sequence, out->to, op->seq, out->slot, 0),
-        ctn_flag(op->seq,
-                 pairwise_turn(out->stream->send_turn) | PAIRWISE_OFFERED),
+        ctn_flag(op->seq, pairwise_turn(out->stream->send_turn) | PAIRWISE_RTS),
         &op->pending);
     op->exec->tally.messages++;
-    out->stream->offered = true;
+    out->stream->rts_sent = true;
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
-/** Wait until the receiver has read the block, or does not want it. */
+/** Wait until the receiver has read the block, or expects another length. */
 static ctn_step_t await_reader(ctn_pairwise_t *x, uint32_t peer, size_t bytes,
                                const ctn_cts_t *cts)
 {
@@ -140,9 +138,9 @@ static ctn_step_t send_block(ctn_op_t *op, ctn_pairwise_t *x,
     }
     uint64_t source;
     if (protocol == PAIRWISE_RENDEZVOUS) {
-        return may_offer(op, x, out, &source) ? offer_block(op, out, source)
-               : cts != NULL                  ? send_transfer(op, out, cts)
-                                              : CTN_STEP_WAIT;
+        return may_be_read(op, x, out, &source) ? send_rts(op, out, source)
+               : cts != NULL                    ? send_transfer(op, out, cts)
+                                                : CTN_STEP_WAIT;
     }
     int sent = put_eager(op, x, out, protocol);
     op->exec->tally.messages += sent > 0;
@@ -166,11 +164,11 @@ ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     if (protocol == PAIRWISE_RENDEZVOUS || stream->send_turn > 0) {
         cts = cts_of(op, x, pairwise_rank_of(x, peer));
     }
-    if (stream->offered) {
+    if (stream->rts_sent) {
         return await_reader(x, peer, bytes, cts);
     }
-    /* In turn 0 the slot is free. A peer that expects no block, by mistake, may
-     * go on to the next turn, whose sender must not find an offer there. */
+    /* In turn 0 the slot is free. With several turns an RTS needs a CTS, too: a
+     * peer that by mistake expects no block may already be in the next turn. */
     bool needs_cts = stream->send_turn > 0;
     if (protocol == PAIRWISE_RENDEZVOUS) {
         needs_cts = x->slots < x->n || pairwise_is_remote(x, peer);

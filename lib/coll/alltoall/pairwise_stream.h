@@ -124,7 +124,7 @@ static inline ctn_span_t pairwise_block_of(const ctn_pairwise_t *x,
 
 /** Whether the descriptor of a peer, which decides whether a block uses slots,
  * is not published yet.
- * @param staged the peers of which this is known without */
+ * @param staged the peers whose blocks use slots in any case */
 static inline bool pairwise_is_undecided(const ctn_pairwise_t *x, uint32_t peer,
                                          uint64_t staged)
 {
@@ -154,17 +154,17 @@ static inline size_t pairwise_bytes_of(const ctn_pairwise_t *x,
 /** In place of the length: the sender does not send the block, since its length
  * is not that in the CTS. The slot's data hold the length. */
 #define PAIRWISE_REFUSED 0xfffffu
-/** In place of the length: the receiver, on this node, shall read the block.
- * The slot's data hold a pairwise_offer_t. */
-#define PAIRWISE_OFFERED 0xffffeu
+/** In place of the length: an RTS. The receiver, on this node, reads the block;
+ * the slot's data, a pairwise_rts_t, say where. */
+#define PAIRWISE_RTS 0xffffeu
 /** The count in the word of the CTS when it has done so. */
 #define PAIRWISE_READ (UINT32_C(1) << 29)
-/** Where the block is. */
-typedef struct pairwise_offer {
-    uint64_t bytes;  /* first, as where the block is refused */
+/** The length of the block, and where it is. */
+typedef struct pairwise_rts {
+    uint64_t bytes;  /* first, as in the slot of a refused block */
     uint64_t source; /* offset in the sender's arena; or address and
                         CTN_SOURCE_ADDRESS */
-} pairwise_offer_t;
+} pairwise_rts_t;
 /** In the slot's data, in place of the length: the sender did not receive a
  * block that is a part of this one. */
 #define PAIRWISE_NOTHING UINT64_MAX
@@ -183,7 +183,7 @@ static inline uint32_t pairwise_eager_count(uint32_t turn, size_t bytes)
     return pairwise_turn(turn) | (uint32_t)bytes;
 }
 
-_Static_assert(CTN_REMOTE_EAGER_BYTES < PAIRWISE_OFFERED &&
+_Static_assert(CTN_REMOTE_EAGER_BYTES < PAIRWISE_RTS &&
                    (uint64_t)CTN_PAIRWISE_TURNS << 20 <= CTN_FRAGMENT_COUNT,
                "eager blocks do not count fragments");
 

@@ -1,6 +1,6 @@
 /* Exchange of larger blocks among the members of a node. Each member publishes
- * a descriptor of its buffers. As the descriptors of the others appear, it
- * copies the blocks for it from their send buffers, and sets a flag for each
+ * a descriptor of its buffers. When it sees the descriptor of another member,
+ * it copies its block from that member's send buffer, and sets the flag of the
  * pair. If one of a pair cannot read the other's buffer, both send their blocks
  * in slots. A descriptor holds the length of the blocks, and members with
  * different lengths exchange no block. One cache line tells all members what
@@ -35,7 +35,7 @@ static bool may_all_attach(const ctn_op_t *op, const ctn_topo_t *topo,
     return may;
 }
 
-/** Copy the blocks for the others into the heap, and let posted->copy be that.
+/** Copy the blocks for the others into the heap, to posted->copy.
  * @return its offset and CTN_SOURCE_COPY; CTN_STAGED: none is made */
 static uint64_t copy_blocks(const ctn_op_t *op, const ctn_topo_t *topo,
                             const ctn_blocks_t *send, ctn_posted_t *posted)
@@ -200,7 +200,8 @@ CTN_COLD static bool check_mismatch(ctn_op_t *op, ctn_pairwise_t *x)
     return x->posted.undecided != before;
 }
 
-/** Exchange blocks with member i if its descriptor has been published. */
+/** Copy the block of member i, and tell it so, if its descriptor has been
+ * published. */
 static bool exchange_with(ctn_op_t *op, ctn_pairwise_t *x, uint32_t i)
 {
     const ctn_topo_t *topo = x->topo;
@@ -223,7 +224,7 @@ static bool exchange_with(ctn_op_t *op, ctn_pairwise_t *x, uint32_t i)
     }
     posted->awaited |= bit;
     if (read_block(op, x, i, descriptor->source)) {
-        ctn_exec_post(op->exec, ctn_topo_delivered(topo, op->seq, i, me),
+        ctn_exec_post(op->exec, ctn_topo_read_flag(topo, op->seq, i, me),
                       ctn_flag64(op->seq));
     }
     return true;
@@ -246,7 +247,7 @@ static bool take(ctn_op_t *op, ctn_pairwise_t *x)
     uint64_t before = x->posted.awaited;
     for (uint64_t left = x->posted.awaited; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
-        if (ctn_word_load(ctn_topo_delivered(x->topo, op->seq, me, i)) ==
+        if (ctn_word_load(ctn_topo_read_flag(x->topo, op->seq, me, i)) ==
             ctn_flag64(op->seq)) {
             x->posted.awaited &= ~(UINT64_C(1) << i);
         }

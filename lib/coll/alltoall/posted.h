@@ -9,9 +9,10 @@
 
 /** State of one exchange on this member: masks of members, by local rank. */
 typedef struct ctn_posted {
-    uint64_t undecided;   /* members whose descriptor was not there yet */
+    uint64_t undecided;   /* members whose descriptor has not been seen yet */
     uint64_t staged;      /* members whose blocks use slots, both ways */
-    uint64_t awaited;     /* members that have not read their block yet */
+    uint64_t awaited;     /* of the others, those that have not read their
+                             block yet */
     uint32_t peer_checks; /* exec->peer_checks at the start or last check */
     unsigned char *copy;  /* of the blocks to send, in the heap, or NULL */
     size_t copy_bytes;
@@ -20,11 +21,11 @@ typedef struct ctn_posted {
 } ctn_posted_t;
 
 /** Publish this member's buffers to the node.
- * @param send   in place at the same address as `receive`
+ * @param send   in place at the address of `receive`
  * @param rows   offset in the arena of this member's row (ctn_leader_block_t),
  *               or CTN_STAGED
- * @param posted of the exchange, which has a copy if others cannot read the
- *               buffer; NULL: no copy is made */
+ * @param posted of the exchange, which gets a copy of the blocks if others
+ *               cannot read the buffer; NULL: no copy is made */
 void ctn_posted_publish(const ctn_op_t *op, const ctn_topo_t *topo,
                         const ctn_blocks_t *send, const ctn_blocks_t *receive,
                         uint64_t rows, ctn_posted_t *posted);

@@ -82,8 +82,8 @@ static shm_offer_t *offer_to(const shm_call_t *call, uint32_t i)
     return (void *)(shm_descriptor_of(call, i)->data + sizeof(shm_location_t));
 }
 
-/** The fewest bytes that the other one of two members with a core each writes
- * into the root's heap. What a root reads itself is in its own cache when the
+/** Gather of two members with a core each: the shortest block that is written
+ * to the root's buffer. What the root reads itself is in its own cache when the
  * program uses it (decision 0043). */
 #define WRITTEN_BYTES CTN_PICK((size_t)1 << 18, (size_t)1 << 12)
 
@@ -185,8 +185,8 @@ static bool place_block(shm_call_t *call)
 }
 
 /** The longest own block that the root of a scatter copies before it publishes
- * the others: the stores to the lines that others have read take long, and
- * those of the own block would wait behind them (2 ranks with a core each, 2
+ * the others: stores to lines that others have read are slow, and those of the
+ * own block would wait for them (2 ranks with a core each, 2
  * KiB: 0.52 us, not 0.70). */
 #define OWN_FIRST_BYTES CTN_PICK(8192u, 256u)
 
