@@ -66,8 +66,6 @@ void ctn_pairwise_begin(ctn_pairwise_t *x)
         return;
     }
     x->slots = slots_for(x);
-    x->local_eager = x->topo->oversubscribed ? CTN_OVERSUBSCRIBED_EAGER_BYTES
-                                             : CTN_LOCAL_EAGER_BYTES;
     memset(x->stream, 0, x->slots * sizeof(x->stream[0]));
     ctn_pairwise_extend(x, x->n);
     x->by_posted = goes_by_posted(x);

@@ -13,10 +13,6 @@
 #define CTN_PAIRWISE_EAGER_SLOTS CTN_PICK(32u, 4u)
 /** The sequence flags of these rounds hold the turn modulo this. */
 #define CTN_PAIRWISE_TURNS CTN_PICK(1024u, 2u)
-/** Largest blocks that are sent eagerly on a node; and on an oversubscribed
- * host. */
-#define CTN_LOCAL_EAGER_BYTES CTN_PICK(512u, 256u)
-#define CTN_OVERSUBSCRIBED_EAGER_BYTES CTN_PICK(1024u, 512u)
 
 /* Exchange of blocks between members in rounds: in each round a member sends to
  * one partner and receives from one. It implements the direct alltoalls, the
@@ -27,9 +23,8 @@
  *   inline      in the slot (<= CTN_LINE_BYTES on a node, CTN_INLINE_BYTES
  *               between nodes)
  *   eager       in the eager buffer of the slot, without a CTS
- *               (<= CTN_LOCAL_EAGER_BYTES or
- *               CTN_OVERSUBSCRIBED_EAGER_BYTES on a node,
- *               CTN_REMOTE_EAGER_BYTES between nodes)
+ *               (<= CTN_SMALL_EAGER_BYTES on a node, CTN_REMOTE_EAGER_BYTES
+ *               between nodes)
  *   rendezvous  a transfer (exec/transfer.h) after the receiver's CTS; staging
  *               buffers are the eager buffer or, for large blocks, memory that
  *               the receiver allocates. On a node the sender of a contiguous
@@ -60,10 +55,9 @@
 
 /* The longest eager block between nodes: what an eager buffer holds. An eager
  * block is copied twice, but needs no CTS, which takes a round trip and,
- * between nodes, one more message. The copy costs less where ranks share cores:
- * eight ranks on two cores, 1 KiB: 8.9 us eager, 14.8 with a CTS; 2 KiB: 10.2
- * and 15.2. With a core each it costs more: two ranks, 1 KiB: 0.55 us and 0.47.
- */
+ * between nodes, one more message. On a node it is what the smallest eager
+ * buffers hold: 2 ranks with a core each, alltoallw of 1 KiB of malloc, 0.85 us
+ * eager, 1.32 with a CTS; of 2 KiB 1.40 and 1.73. */
 #define CTN_REMOTE_EAGER_BYTES (CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES)
 
 /* The longest inline block on a node: what fits the cache line of the slot's
@@ -71,10 +65,6 @@
  * fetch the second one while it is being written: two ranks, 64 B: 0.37 us in
  * the slot, 0.33 in the eager buffer. */
 #define CTN_LINE_BYTES (64 - offsetof(ctn_slot_t, data))
-
-_Static_assert(CTN_LOCAL_EAGER_BYTES <= CTN_SMALL_EAGER_BYTES &&
-                   CTN_OVERSUBSCRIBED_EAGER_BYTES <= CTN_SMALL_EAGER_BYTES,
-               "a block that is eager on a node fits every eager buffer");
 
 /** The partners in each round. */
 typedef enum ctn_round_order {
@@ -128,7 +118,6 @@ typedef struct ctn_pairwise {
     uint32_t slots; /* W, at most n */
     bool by_eager_rows;     /* all on this node and small: see eager_rows.h */
     bool by_posted;         /* all on this node and larger: see posted.h */
-    uint32_t local_eager;   /* the longest eager block on a node, in bytes */
     uint32_t peer_checks;   /* exec->peer_checks at the start or last check */
     catena_status_t status; /* final status: an error if some length differs */
     bool opened;     /* the first call has sent every CTS that turn 0 needs */

@@ -54,7 +54,7 @@ pairwise_protocol_of(const ctn_pairwise_t *x, size_t bytes, uint32_t peer)
     if (bytes <= CTN_LINE_BYTES) {
         return PAIRWISE_INLINE;
     }
-    if (bytes <= x->local_eager) {
+    if (bytes <= CTN_SMALL_EAGER_BYTES) {
         return bytes <= CTN_INLINE_BYTES && pairwise_is_remote(x, peer)
                    ? PAIRWISE_INLINE
                    : PAIRWISE_EAGER;
