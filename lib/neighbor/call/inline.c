@@ -47,7 +47,8 @@ bool ctn_inline_may_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
 {
     if (x->blocks != NULL || x->in_place || x->send_step < 0 ||
         (x->bytes <= path->most_bytes &&
-         !ctn_link_uses_posted(exec, x->bytes))) {
+         !ctn_link_uses_posted(exec, x->bytes) &&
+         !ctn_link_prefers_zcopy(exec, x->bytes))) {
         return false;
     }
     size_t before = (size_t)x->send_step * path->end[path->sends - 1].neighbor;

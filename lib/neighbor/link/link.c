@@ -13,15 +13,16 @@
 #define EAGER_MOST CTN_PICK((size_t)64 << 10, (size_t)1 << 10)
 #define EAGER_LEAST CTN_PICK((size_t)1 << 10, (size_t)128)
 
-/* The same on a node, and on an oversubscribed host: longer messages are
- * zero-copy sends, which save the second copy. Time in us, eager and zero-copy:
- *   2 ranks with a core each: 512 bytes 0.4 and 0.36, 1 KiB 0.6 and 0.36.
+/* The same on a node: longer messages are zero-copy sends, where they lie or of
+ * a copy in the heap. Time in us, eager and zero-copy:
+ *   2 ranks with a core each, neighbor_alltoall, received data are read: of
+ *   malloc, which is copied first, 2 KiB 1.1 and 1.6, 8 KiB 3.0 and 3.5; in the
+ *   heap 2 KiB 1.1 and 0.9, 8 KiB 3.0 and 2.3 (see ctn_link_prefers_zcopy).
  *   16 ranks on 2 cores with 4 neighbors each, where the sender of a zero-copy
  *   message has to wait until the receiver has run: one exchange after a
  *   barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36; exchange after
  *   exchange: 2 KiB 21 and 19, 8 KiB 35 and 24. */
-#define EAGER_LOCAL CTN_PICK((size_t)1 << 10, (size_t)256)
-#define EAGER_OVERSUBSCRIBED CTN_PICK((size_t)8 << 10, (size_t)512)
+#define EAGER_LOCAL CTN_PICK((size_t)8 << 10, (size_t)512)
 
 _Static_assert(EAGER_MOST <= CTN_STAGING_BYTES,
                "an eager message is packed into one staging buffer");
@@ -29,11 +30,9 @@ _Static_assert(EAGER_LEAST > CTN_INLINE_BYTES, "shorter ones are inline");
 
 /* ---- memory ---- */
 
-size_t ctn_link_most_eager(const ctn_exec_t *exec, bool local)
+size_t ctn_link_most_eager(bool local)
 {
-    return !local                 ? EAGER_MOST
-           : exec->oversubscribed ? EAGER_OVERSUBSCRIBED
-                                  : EAGER_LOCAL;
+    return local ? EAGER_LOCAL : EAGER_MOST;
 }
 
 uint32_t ctn_link_eager_bytes(uint32_t links, size_t most, size_t all)

@@ -40,8 +40,16 @@
 
 /** Largest eager buffers of a link, and of all links between nodes or on a node
  * at a receiver. */
-size_t ctn_link_most_eager(const ctn_exec_t *exec, bool local);
+size_t ctn_link_most_eager(bool local);
 #define CTN_LINK_EAGER_ALL ((size_t)4 << 20)
+
+/** Whether a message on the node that lies in the heap is a zero-copy send
+ * though it fits an eager buffer: if ranks have a core each. With more ranks
+ * than cores its sender would have to wait until the receiver has run. */
+static inline bool ctn_link_prefers_zcopy(const ctn_exec_t *exec, size_t bytes)
+{
+    return !exec->oversubscribed && bytes > CTN_PICK(1024u, 256u);
+}
 
 /** Size of the eager buffers of a link, at a receiver with this many links:
  * `most`, halved until those of all links fit `all`, but not below a least

@@ -117,6 +117,15 @@ static bool can_zcopy(const ctn_exec_t *exec, const ctn_link_out_t *out,
     return layout->run == 0 && ctn_may_attach(exec, out->peer.endpoint, bytes);
 }
 
+/** Whether the receiver can read the spans where they lie, in the heap. */
+static bool lie_in_heap(const ctn_exec_t *exec, const ctn_link_out_t *out,
+                        const ctn_span_t *spans, uint32_t count, size_t bytes)
+{
+    ctn_link_rts_t rts = {.bytes = bytes};
+    return can_zcopy(exec, out, spans, count, &rts) &&
+           (rts.offset & CTN_LINK_ADDRESS) == 0;
+}
+
 /** Begins a zero-copy send: of the spans where they lie, or of a packed copy.
  */
 static ctn_step_t send_zcopy(ctn_op_t *op, ctn_link_out_t *out,
@@ -276,9 +285,13 @@ static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
         (is_long && !local && !shall_send_rts(op, out, sending))) {
         return ctn_link_wait(op, &out->peer);
     }
-    return !is_long ? send_eager(op, out, spans, bytes, sending)
-           : local  ? send_zcopy(op, out, spans, count, bytes, sending)
-                    : send_rts(op, out, bytes, sending);
+    if (local &&
+        (is_long || (ctn_link_prefers_zcopy(op->exec, bytes) &&
+                     lie_in_heap(op->exec, out, spans, count, bytes)))) {
+        return send_zcopy(op, out, spans, count, bytes, sending);
+    }
+    return is_long ? send_rts(op, out, bytes, sending)
+                   : send_eager(op, out, spans, bytes, sending);
 }
 
 ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
