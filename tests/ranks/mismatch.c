@@ -233,7 +233,7 @@ static void try_size(mismatch_t *m, size_t number)
     }
     /* A block sent without a CTS that no rank expects: the next calls do not
      * take it for theirs. */
-    bool uses_rts = kind_of(m) != ORACLE_ALLTOALLV || m->bytes > 500 ||
+    bool uses_rts = kind_of(m) != ORACLE_ALLTOALLV || m->bytes > 2000 ||
                     strcmp(algorithm_of(m), "direct") != 0;
     for (int turn = 0; turn < 5 && !uses_rts; turn++) {
         m->wrong = m->bytes;

@@ -95,8 +95,8 @@ void ctn_inline_forget(catena_neighborhood_t *neighborhood);
 
 /* ---- call/inline.c ---- */
 
-/** Whether uniform, dense blocks can be zero-copy sends, and are long enough
- * for that. Sets the offset of the first one. */
+/** Whether uniform, dense blocks can be zero-copy sends, and shall be by their
+ * length. Sets the offset of the first one. */
 bool ctn_inline_may_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
                           ctn_inline_exchange_t *x);
 

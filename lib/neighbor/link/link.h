@@ -13,7 +13,8 @@
  *
  * The receiver holds CTN_LINK_GENERATIONS slots and as many eager buffers, the
  * sender a link control that the receiver writes. The sender selects the
- * protocol by the length, and by whether the receiver is on its node:
+ * protocol by the length, by whether the receiver is on its node, and there by
+ * where the data lie:
  *   inline      in the slot                      (<= CTN_INLINE_BYTES)
  *   eager       in the slot's eager buffer       (<= eager_bytes)
  *   zero-copy   on a node: the slot tells where the data lie in the sender's
@@ -38,10 +39,11 @@
 /* Operations of a neighborhood that a rank runs at once. */
 #define CTN_LINK_FLIGHT 2u
 
-/** Largest eager buffers of a link, and of all links between nodes or on a node
- * at a receiver. */
+/** Largest eager buffers of a link, and of all links between nodes, or on a
+ * node, at a receiver. */
 size_t ctn_link_most_eager(bool local);
 #define CTN_LINK_EAGER_ALL ((size_t)4 << 20)
+#define CTN_LINK_EAGER_NODE ((size_t)512 << 10)
 
 /** Whether a message on the node that lies in the heap is a zero-copy send
  * though it fits an eager buffer: if ranks have a core each. With more ranks
