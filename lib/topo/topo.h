@@ -127,15 +127,13 @@ typedef struct ctn_buffer_descriptor {
     uint64_t word;    /* announces the rest */
     uint64_t send;    /* offset of the send buffer in the member's arena, or
                          CTN_STAGED */
-    uint64_t receive; /* of the receive buffer, likewise */
+    uint64_t receive; /* of the receive buffer, likewise; in place the same */
     uint64_t rows;    /* of the array that describes each block, likewise */
-    uint64_t direct_receive; /* as `receive`, but CTN_STAGED if that buffer
-                                still holds data to be sent */
-    uint64_t bytes;          /* of each block, if all have the same length */
-    uint64_t source; /* where other members read the blocks that this one
-                        sends: an offset as `send`, or an address, and the bits
-                        below; or CTN_STAGED */
-    uint64_t unused;
+    uint64_t bytes;   /* of each block, if all have the same length */
+    uint64_t source;  /* where other members read the blocks that this one
+                         sends: an offset as `send`, or an address, and the bits
+                         below; or CTN_STAGED */
+    uint64_t unused[2];
 } ctn_buffer_descriptor_t;
 
 /* Bits of `source`. */

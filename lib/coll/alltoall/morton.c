@@ -238,7 +238,7 @@ static void read_descriptor(morton_t *m,
 {
     m->in_reach &=
         descriptor->send != CTN_STAGED && descriptor->receive != CTN_STAGED;
-    m->in_place |= descriptor->direct_receive == CTN_STAGED;
+    m->in_place |= descriptor->send == descriptor->receive;
 }
 
 /** Set the state, without that of the rounds. */

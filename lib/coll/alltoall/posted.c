@@ -94,7 +94,6 @@ void ctn_posted_publish(const ctn_op_t *op, const ctn_topo_t *topo,
     descriptor->rows = rows;
     descriptor->send = ctn_blocks_base(op->exec, send, n);
     descriptor->receive = ctn_blocks_base(op->exec, receive, n);
-    descriptor->direct_receive = in_place ? CTN_STAGED : descriptor->receive;
     descriptor->bytes = receive->counts == NULL ? receive->bytes : 0;
     descriptor->source =
         receive->counts == NULL
