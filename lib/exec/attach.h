@@ -3,6 +3,7 @@
 
 #include "core/tiny.h"
 #include "exec/deaths.h"
+#include "exec/span.h"
 
 /* Data that lie in any memory of a process of the node, and are read or written
  * there by another one, where the transport can (cross-memory attach). */
@@ -18,6 +19,33 @@ static inline bool ctn_may_attach(const ctn_exec_t *exec,
 {
     return bytes >= CTN_ATTACH_BYTES && exec->single_copy &&
            ctn_may_access(endpoint, bytes);
+}
+
+/* Where data or a buffer lie in a process of the node, as others are told: an
+ * offset in its arena; with CTN_BY_ADDRESS an address; CTN_STAGED: others must
+ * not access it. */
+#define CTN_BY_ADDRESS (UINT64_C(1) << 63)
+/** The largest offset or address. Users may set bits 61 and 62. */
+#define CTN_PLACE_MOST ((UINT64_C(1) << 61) - 1)
+
+static inline bool ctn_is_address(uint64_t place)
+{
+    return place != CTN_STAGED && (place & CTN_BY_ADDRESS) != 0;
+}
+
+/** Where a peer can read data of this process. */
+static inline uint64_t ctn_place_for(const ctn_exec_t *exec,
+                                     ctn_endpoint_t *peer, const void *data,
+                                     size_t bytes)
+{
+    uint64_t offset;
+    if (ctn_heap_contains(exec->heap, data, bytes, &offset)) {
+        return offset;
+    }
+    return (uintptr_t)data <= CTN_PLACE_MOST &&
+                   ctn_may_attach(exec, peer, bytes)
+               ? (uintptr_t)data | CTN_BY_ADDRESS
+               : CTN_STAGED;
 }
 
 /** Write user data to an address of a peer, which has offered it.
@@ -48,5 +76,10 @@ static inline bool ctn_attach_read(ctn_exec_t *exec, ctn_endpoint_t *peer,
     }
     return status == CATENA_OK;
 }
+
+/** Read data that are contiguous at a place of a peer into a span.
+ * @return whether they are there, as ctn_attach_read */
+bool ctn_read_place(ctn_exec_t *exec, ctn_endpoint_t *peer, uint64_t place,
+                    const ctn_span_t *into);
 
 #endif

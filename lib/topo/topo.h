@@ -131,23 +131,18 @@ typedef struct ctn_buffer_descriptor {
     uint64_t rows;    /* of the array that describes each block, likewise */
     uint64_t bytes;   /* of each block, if all have the same length */
     uint64_t source;  /* where other members read the blocks that this one
-                         sends: an offset as `send`, or an address, and the bits
-                         below; or CTN_STAGED */
+                         sends (exec/attach.h), and the bits below; or
+                         CTN_STAGED */
     uint64_t unused[2];
 } ctn_buffer_descriptor_t;
 
-/* Bits of `source`. */
-/** It is an address, which is read by cross-memory attach. */
-#define CTN_SOURCE_ADDRESS (UINT64_C(1) << 63)
+/* Bits of `source`, above CTN_PLACE_MOST. */
 /** The blocks that this member receives are not contiguous: it cannot read by
  * address. */
 #define CTN_SOURCE_SCATTERS (UINT64_C(1) << 62)
 /** A copy, which has the blocks for members of this node only, by local rank.
  */
 #define CTN_SOURCE_COPY (UINT64_C(1) << 61)
-#define CTN_SOURCE_BITS (UINT64_C(7) << 61)
-/** The largest offset or address. */
-#define CTN_SOURCE_MOST (CTN_SOURCE_COPY - 1)
 
 _Static_assert(sizeof(ctn_buffer_descriptor_t) == 64,
                "a buffer descriptor is a cache line");

@@ -270,25 +270,7 @@ static bool has_rts(const ctn_op_t *op, const ctn_pairwise_t *x, uint32_t slot,
 static bool read_block(ctn_op_t *op, const ctn_transfer_recv_t *t,
                        const ctn_span_t *block, uint64_t source)
 {
-    bool by_address = (source & CTN_SOURCE_ADDRESS) != 0;
-    bool there = true;
-    source &= ~CTN_SOURCE_ADDRESS;
-    if (!by_address) {
-        ctn_span_write(op->exec, block, 0, block->bytes,
-                       ctn_pointer(t->from, source));
-    } else if (block->type == NULL) {
-        there = ctn_attach_read(op->exec, t->from, block->base, block->bytes,
-                                source);
-    }
-    size_t most = (size_t)1 << t->shift;
-    for (size_t at = 0;
-         by_address && block->type != NULL && there && at < block->bytes;
-         at += most) {
-        size_t part = block->bytes - at < most ? block->bytes - at : most;
-        there =
-            ctn_attach_read(op->exec, t->from, t->staging, part, source + at);
-        ctn_span_write(op->exec, block, at, part, t->staging);
-    }
+    bool there = ctn_read_place(op->exec, t->from, source, block);
     ctn_exec_check_abort_flag(op->exec);
     return there && op->exec->status == CATENA_OK;
 }

@@ -82,13 +82,9 @@ static bool may_be_read(const ctn_op_t *op, const ctn_pairwise_t *x,
         ctn_pointer(out->endpoint, 0) == NULL) {
         return false;
     }
-    *source = ctn_span_offset(op->exec, &out->block);
-    if (*source != CTN_STAGED) {
-        return true;
-    }
-    *source = (uintptr_t)out->block.base | CTN_SOURCE_ADDRESS;
-    return (uintptr_t)out->block.base <= CTN_SOURCE_MOST &&
-           ctn_may_attach(op->exec, out->endpoint, out->block.bytes);
+    *source = ctn_place_for(op->exec, out->endpoint, out->block.base,
+                            out->block.bytes);
+    return *source != CTN_STAGED;
 }
 
 static ctn_step_t send_rts(ctn_op_t *op, const outgoing_t *out, uint64_t source)

@@ -162,8 +162,7 @@ static inline size_t pairwise_bytes_of(const ctn_pairwise_t *x,
 /** The length of the block, and where it is. */
 typedef struct pairwise_rts {
     uint64_t bytes;  /* first, as in the slot of a refused block */
-    uint64_t source; /* offset in the sender's arena; or address and
-                        CTN_SOURCE_ADDRESS */
+    uint64_t source; /* see exec/attach.h */
 } pairwise_rts_t;
 /** In the slot's data, in place of the length: the sender did not receive a
  * block that is a part of this one. */

@@ -22,6 +22,10 @@
  * instead of 42; from 256 KiB on slots are as fast). */
 #define COPY_MOST CTN_PICK((size_t)1 << 17, (size_t)1 << 13)
 
+_Static_assert(CTN_SOURCE_COPY > CTN_PLACE_MOST &&
+                   CTN_SOURCE_SCATTERS < CTN_BY_ADDRESS,
+               "free bits of a place");
+
 /** Whether all other members of the node may read `bytes` of this one by their
  * address. */
 static bool may_all_attach(const ctn_op_t *op, const ctn_topo_t *topo,
@@ -72,9 +76,9 @@ static uint64_t source_of(const ctn_op_t *op, const ctn_topo_t *topo,
     bool scatters = ctn_blocks_at(receive, 0).type != NULL;
     if (offset == CTN_STAGED && !scatters && send->base != receive->base &&
         ctn_blocks_at(send, 0).type == NULL &&
-        (uintptr_t)send->base <= CTN_SOURCE_MOST &&
+        (uintptr_t)send->base <= CTN_PLACE_MOST &&
         may_all_attach(op, topo, send->bytes)) {
-        return (uintptr_t)send->base | CTN_SOURCE_ADDRESS;
+        return (uintptr_t)send->base | CTN_BY_ADDRESS;
     }
     if (offset == CTN_STAGED && posted != NULL) {
         offset = copy_blocks(op, topo, send, posted);
@@ -146,19 +150,16 @@ static bool read_block(ctn_op_t *op, const ctn_pairwise_t *x, uint32_t i,
                           : ctn_topo_local_to_group(topo, me);
     ctn_span_t block =
         ctn_blocks_at(x->receive, ctn_topo_local_to_group(topo, i));
-    uint64_t at = (source & ~CTN_SOURCE_BITS) + number * block.bytes;
+    uint64_t at = (source & ~(CTN_SOURCE_COPY | CTN_SOURCE_SCATTERS)) +
+                  number * block.bytes;
     bool there = true;
-    if ((source & CTN_SOURCE_ADDRESS) != 0) {
-        there = ctn_attach_read(op->exec, topo->peer[i], block.base,
-                                block.bytes, at);
-    } else if (x->posted.past_caches && block.type == NULL &&
-               !op->exec->drop_data) {
+    if (!ctn_is_address(at) && x->posted.past_caches && block.type == NULL &&
+        !op->exec->drop_data) {
         ctn_copy_past_caches(block.base, ctn_pointer(topo->peer[i], at),
                              block.bytes);
         ctn_exec_charge(op->exec, CTN_WORK_COPY, block.bytes);
     } else {
-        ctn_span_write(op->exec, &block, 0, block.bytes,
-                       ctn_pointer(topo->peer[i], at));
+        there = ctn_read_place(op->exec, topo->peer[i], at, &block);
     }
     ctn_exec_check_abort_flag(op->exec);
     return there && op->exec->status == CATENA_OK;
@@ -169,7 +170,7 @@ static bool read_block(ctn_op_t *op, const ctn_pairwise_t *x, uint32_t i,
 static bool are_read(uint64_t a, uint64_t b)
 {
     return a != CTN_STAGED && b != CTN_STAGED &&
-           (((a | b) & CTN_SOURCE_ADDRESS) == 0 ||
+           (((a | b) & CTN_BY_ADDRESS) == 0 ||
             ((a | b) & CTN_SOURCE_SCATTERS) == 0);
 }
 

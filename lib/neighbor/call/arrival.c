@@ -190,8 +190,7 @@ static catena_status_t gather(ctn_op_t *op, ctn_incoming_t *in, bool copies,
         if (copy.base == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
-        bool has_data =
-            in->receiving.data != NULL || in->receiving.address != 0;
+        bool has_data = in->receiving.data != NULL || in->receiving.place != 0;
         ctn_link_copy(op, &in->receiving, &copy, 1);
         *data = has_data ? copy.base : NULL;
     } else {

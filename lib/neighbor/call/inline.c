@@ -202,7 +202,7 @@ static bool send_long(ctn_exec_t *exec, const ctn_inline_exchange_t *x,
     }
     if (x->zcopy) {
         ctn_link_rts_t rts = {.bytes = bytes,
-                              .offset =
+                              .place =
                                   x->zcopy_offset + (uint64_t)(data - x->send)};
         memcpy(slot->data, &rts, sizeof(rts));
         ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, CTN_LINK_RTS));
@@ -272,11 +272,11 @@ CTN_COLD static bool receive_other(ctn_exec_t *exec,
     if (count != CTN_LINK_RTS || rts.bytes != bytes || rts.layout.run != 0) {
         return false;
     }
-    if (ctn_link_has_address(&rts)) {
-        (void)ctn_attach_read(exec, end->peer, into, bytes,
-                              rts.offset & ~CTN_LINK_ADDRESS);
+    if (ctn_is_address(rts.place)) {
+        const ctn_span_t block = {into, bytes, NULL};
+        (void)ctn_read_place(exec, end->peer, rts.place, &block);
     } else {
-        copy(exec, into, end->arena + rts.offset, bytes);
+        copy(exec, into, end->arena + rts.place, bytes);
     }
     ctn_exec_post(exec, &end->control->zcopy_read[ctn_link_entry(seq)],
                   ctn_flag64(seq));

@@ -170,8 +170,9 @@ typedef struct ctn_link_receive_handle {
     const unsigned char *data;
     size_t bytes;
     ctn_link_layout_t layout; /* of data */
-    uint64_t address;         /* 0: they are at `data` */
-    ctn_endpoint_t *sender;   /* if there is an address */
+    uint64_t place;         /* an address at the sender (exec/attach.h); 0: they
+                               are at `data` */
+    ctn_endpoint_t *sender; /* if `place` is not 0 */
     /* The following members are private to link/receive.c. */
     uint8_t state;
     unsigned char *buffer; /* memory that a CTS or a posted receive names */

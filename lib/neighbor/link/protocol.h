@@ -22,8 +22,8 @@
 /** RTS: the header of a rendezvous or a zero-copy message, in the slot. */
 typedef struct ctn_link_rts {
     uint64_t bytes;
-    uint64_t offset; /* in the sender's arena, or CTN_LINK_NOWHERE; or with
-                        CTN_LINK_ADDRESS the address in its process */
+    uint64_t place; /* at the sender, see exec/attach.h; CTN_STAGED: in a
+                       rendezvous, or if only sizes are simulated */
     ctn_link_layout_t layout;
 } ctn_link_rts_t;
 
@@ -32,16 +32,6 @@ _Static_assert(sizeof(ctn_link_rts_t) <= 64 - offsetof(ctn_slot_t, data),
 
 /** Bits of the length in a CTS. Addresses have 48 bits, so lengths fit. */
 #define CTN_LINK_LENGTH_BITS 48
-
-#define CTN_LINK_NOWHERE UINT64_MAX /* only sizes are simulated */
-#define CTN_LINK_ADDRESS (UINT64_C(1) << 63)
-
-/** Whether an RTS has an address. */
-static inline bool ctn_link_has_address(const ctn_link_rts_t *rts)
-{
-    return rts->offset != CTN_LINK_NOWHERE &&
-           (rts->offset & CTN_LINK_ADDRESS) != 0;
-}
 
 static inline unsigned ctn_link_generation(uint64_t seq)
 {

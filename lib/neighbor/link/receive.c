@@ -124,7 +124,7 @@ static ctn_step_t has_arrived(ctn_link_in_t *in, const ctn_op_t *op,
 {
     ctn_link_peer_has_begun(in->reverse, op->seq);
     r->data = data;
-    r->address = 0;
+    r->place = 0;
     r->bytes = bytes;
     r->state = ARRIVED;
     return CTN_STEP_NEXT;
@@ -139,14 +139,13 @@ static ctn_step_t take_zcopy(ctn_op_t *op, ctn_link_in_t *in,
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    bool attached = ctn_link_has_address(rts);
-    const unsigned char *data =
-        rts->offset != CTN_LINK_NOWHERE && !attached
-            ? ctn_pointer(in->peer.endpoint, rts->offset)
-            : NULL;
+    bool attached = ctn_is_address(rts->place);
+    const unsigned char *data = rts->place != CTN_STAGED && !attached
+                                    ? ctn_pointer(in->peer.endpoint, rts->place)
+                                    : NULL;
     (void)has_arrived(in, op, data, rts->bytes, r);
     r->layout = rts->layout;
-    r->address = attached ? rts->offset & ~CTN_LINK_ADDRESS : 0;
+    r->place = attached ? rts->place : 0;
     r->sender = in->peer.endpoint;
     r->state = ARRIVED_ZCOPY;
     return CTN_STEP_NEXT;
@@ -238,26 +237,6 @@ static void copy_span(ctn_exec_t *exec, const ctn_span_t *source, size_t at,
     }
 }
 
-/** Read bytes from position `at` of a message that lies at an address of its
- * sender, which waits until they are read. */
-static void read_span(ctn_exec_t *exec,
-                      const ctn_link_receive_handle_t *receiving, size_t at,
-                      const ctn_span_t *span)
-{
-    unsigned char through[4096];
-    size_t most = span->type == NULL ? span->bytes : sizeof(through);
-    for (size_t done = 0; done < span->bytes; done += most) {
-        size_t left = span->bytes - done;
-        size_t now = left < most ? left : most;
-        (void)ctn_attach_read(exec, receiving->sender,
-                              span->type == NULL ? span->base : through, now,
-                              receiving->address + at + done);
-        if (span->type != NULL) {
-            ctn_span_write(exec, span, done, now, through);
-        }
-    }
-}
-
 void ctn_link_copy(ctn_op_t *op, const ctn_link_receive_handle_t *receiving,
                    const ctn_span_t *spans, uint32_t count)
 {
@@ -267,8 +246,9 @@ void ctn_link_copy(ctn_op_t *op, const ctn_link_receive_handle_t *receiving,
                          receiving->layout.run > 0 ? &type : NULL};
     size_t at = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (spans[i].bytes > 0 && receiving->address != 0) {
-            read_span(op->exec, receiving, at, &spans[i]);
+        if (spans[i].bytes > 0 && receiving->place != 0) {
+            (void)ctn_read_place(op->exec, receiving->sender,
+                                 receiving->place + at, &spans[i]);
         } else if (spans[i].bytes > 0) {
             copy_span(op->exec, &source, at, &spans[i]);
         }
@@ -281,7 +261,7 @@ catena_status_t ctn_link_make_contiguous(ctn_op_t *op,
                                          ctn_link_receive_handle_t *receiving)
 {
     ctn_link_layout_t *layout = &receiving->layout;
-    if (layout->run == 0 && receiving->address == 0) {
+    if (layout->run == 0 && receiving->place == 0) {
         return CATENA_OK;
     }
     void *copy = ctn_scratch_alloc(op->exec, receiving->bytes);
@@ -293,7 +273,7 @@ catena_status_t ctn_link_make_contiguous(ctn_op_t *op,
     receiving->copy = copy;
     receiving->copy_bytes = receiving->bytes;
     receiving->data = copy;
-    receiving->address = 0;
+    receiving->place = 0;
     layout->run = 0;
     return CATENA_OK;
 }

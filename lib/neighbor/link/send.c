@@ -95,8 +95,8 @@ static bool layout_of_all(const ctn_span_t *spans, uint32_t count,
     return is_worth_zcopy(layout);
 }
 
-/** Whether the receiver can read the spans where they lie. Sets the layout, and
- * the offset in the own arena or the address, in the RTS. */
+/** Whether the receiver can read the spans where they lie. Sets the layout and
+ * the place in the RTS. */
 static bool can_zcopy(const ctn_exec_t *exec, const ctn_link_out_t *out,
                       const ctn_span_t *spans, uint32_t count,
                       ctn_link_rts_t *rts)
@@ -106,15 +106,13 @@ static bool can_zcopy(const ctn_exec_t *exec, const ctn_link_out_t *out,
     if (!layout_of_all(spans, count, layout, &start)) {
         return false;
     }
-    size_t bytes = rts->bytes;
     if (layout->run > 0) {
-        bytes = layout->run + (layout->count - 1) * (size_t)layout->stride;
+        size_t bytes =
+            layout->run + (layout->count - 1) * (size_t)layout->stride;
+        return ctn_heap_contains(exec->heap, start, bytes, &rts->place);
     }
-    if (ctn_heap_contains(exec->heap, start, bytes, &rts->offset)) {
-        return true;
-    }
-    rts->offset = (uintptr_t)start | CTN_LINK_ADDRESS;
-    return layout->run == 0 && ctn_may_attach(exec, out->peer.endpoint, bytes);
+    rts->place = ctn_place_for(exec, out->peer.endpoint, start, rts->bytes);
+    return rts->place != CTN_STAGED;
 }
 
 /** Whether the receiver can read the spans where they lie, in the heap. */
@@ -123,7 +121,7 @@ static bool lie_in_heap(const ctn_exec_t *exec, const ctn_link_out_t *out,
 {
     ctn_link_rts_t rts = {.bytes = bytes};
     return can_zcopy(exec, out, spans, count, &rts) &&
-           (rts.offset & CTN_LINK_ADDRESS) == 0;
+           !ctn_is_address(rts.place);
 }
 
 /** Begins a zero-copy send: of the spans where they lie, or of a packed copy.
@@ -133,7 +131,7 @@ static ctn_step_t send_zcopy(ctn_op_t *op, ctn_link_out_t *out,
                              size_t bytes, ctn_link_send_handle_t *sending)
 {
     ctn_exec_t *exec = op->exec;
-    ctn_link_rts_t rts = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
+    ctn_link_rts_t rts = {.bytes = bytes, .place = CTN_STAGED};
     if (!exec->drop_data && !can_zcopy(exec, out, spans, count, &rts)) {
         sending->copy = ctn_scratch_alloc(exec, bytes);
         if (sending->copy == NULL) {
@@ -146,7 +144,7 @@ static ctn_step_t send_zcopy(ctn_op_t *op, ctn_link_out_t *out,
             to += spans[i].bytes;
         }
         rts.layout = (ctn_link_layout_t){.run = 0};
-        (void)ctn_heap_contains(exec->heap, sending->copy, bytes, &rts.offset);
+        (void)ctn_heap_contains(exec->heap, sending->copy, bytes, &rts.place);
     }
     exec->tally.bytes += bytes;
     sending->state = SENDING_ZCOPY;
@@ -230,7 +228,7 @@ static ctn_step_t send_rts(ctn_op_t *op, ctn_link_out_t *out, size_t bytes,
                            ctn_link_send_handle_t *sending)
 {
     out->expects_cts = false;
-    ctn_link_rts_t rts = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
+    ctn_link_rts_t rts = {.bytes = bytes, .place = CTN_STAGED};
     sending->state = SENDING_RTS;
     return ctn_link_go_on(op, put_rts(op, out, &rts),
                           ctn_link_wait(op, &out->peer));

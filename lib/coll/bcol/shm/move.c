@@ -113,8 +113,9 @@ static void offer_place(shm_call_t *call, uint32_t i)
         return;
     }
     if (!ctn_heap_contains(exec->heap, to, offer.bytes, &offer.place)) {
-        offer.place = (uintptr_t)to | SHM_ADDRESS;
-        if (offer.bytes < shm_attach_bytes(call->shm, SHM_KEPT_MOST + 1,
+        offer.place = (uintptr_t)to | CTN_BY_ADDRESS;
+        if ((uintptr_t)to > CTN_PLACE_MOST ||
+            offer.bytes < shm_attach_bytes(call->shm, SHM_KEPT_MOST + 1,
                                            SHM_KEPT_MOST + 1) ||
             !ctn_may_attach(exec, call->shm->peer[i].endpoint, offer.bytes)) {
             return;
@@ -144,9 +145,9 @@ static catena_status_t write_block(shm_call_t *call, const shm_offer_t *offer)
 {
     ctn_endpoint_t *root = call->shm->peer[call->basic->root].endpoint;
     const void *block = call->basic->in;
-    if ((offer->place & SHM_ADDRESS) != 0) {
+    if ((offer->place & CTN_BY_ADDRESS) != 0) {
         return ctn_attach_write(call->shm->module.exec, root, block,
-                                offer->bytes, offer->place & ~SHM_ADDRESS);
+                                offer->bytes, offer->place & ~CTN_BY_ADDRESS);
     }
     shm_copy(call, ctn_pointer(root, offer->place), block, offer->bytes);
     return CATENA_OK;

@@ -232,8 +232,8 @@ bool shm_may_zcopy(const shm_call_t *call, uint32_t i, const void *data,
     if (ctn_heap_contains(call->shm->module.exec->heap, data, bytes, offset)) {
         return true;
     }
-    *offset = (uintptr_t)data | SHM_ADDRESS;
-    return can_attach(call, i, bytes);
+    *offset = (uintptr_t)data | CTN_BY_ADDRESS;
+    return (uintptr_t)data <= CTN_PLACE_MOST && can_attach(call, i, bytes);
 }
 
 /** Take a part of the copy area.
@@ -494,12 +494,12 @@ bool shm_take(shm_call_t *call, uint32_t i, uint32_t owner, void *to,
     }
     if (staged) {
         shm_copy(call, to, shm_place_of(call, i, bytes), bytes);
-    } else if ((offset & SHM_ADDRESS) == 0) {
+    } else if ((offset & CTN_BY_ADDRESS) == 0) {
         return take_parts(call, descriptor, to, ctn_pointer(peer, offset),
                           bytes);
     } else {
         (void)ctn_attach_read(call->shm->module.exec, peer, to, bytes,
-                              offset & ~SHM_ADDRESS);
+                              offset & ~CTN_BY_ADDRESS);
     }
     return true;
 }

@@ -50,8 +50,8 @@
 typedef struct shm_descriptor {
     uint64_t word;
     /** Staged data: SHM_STAGED less their mark. Else the offset of the data in
-     * the owner's arena, or their address with SHM_ADDRESS; `data` then has a
-     * shm_location_t. */
+     * the owner's arena, or their address with CTN_BY_ADDRESS; `data` then has
+     * a shm_location_t. */
     uint64_t offset;
     unsigned char data[]; /* [descriptor_data], aligned for users' functions */
 } shm_descriptor_t;
@@ -61,7 +61,6 @@ typedef struct shm_descriptor {
 /** No mark of staged data reaches this; no place is that close to SHM_STAGED.
  */
 #define SHM_MARKS (UINT64_C(1) << 60)
-#define SHM_ADDRESS (UINT64_C(1) << 63)
 
 /** Where published data are that are not staged. */
 typedef enum shm_storage {
@@ -83,7 +82,7 @@ typedef struct shm_location {
 /** In a gather, where member i may write its data: behind the location in its
  * descriptor, which the root fills before it sets its own word. */
 typedef struct shm_offer {
-    uint64_t place; /* offset in the root's arena, or address and SHM_ADDRESS */
+    uint64_t place; /* in the root's memory, see exec/attach.h */
     uint64_t bytes; /* that the root expects */
     uint64_t tag;   /* of this operation and this offer: what a member has
                        staged there before is not taken for one */
