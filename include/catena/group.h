@@ -374,9 +374,10 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  *     take as long as without it; long reduces and reduce_scatters over several
  *     nodes take up to about twice as long. Elsewhere reductions may take
  *     longer. Scans may take longer everywhere, and need heap memory for up to
- *     three vectors. The first nonblocking reduction of a group builds one more
- *     hierarchy, of all ranks. If the setting differs between ranks, a
- *     nonblocking reduction ends the context of each rank that has it on
+ *     three vectors. The first nonblocking reduction or scan of a group builds
+ * one more hierarchy, of all ranks. If the setting differs between ranks, a
+ *     nonblocking reduction or scan may end the context of each rank that has
+ *     it on
  *
  * `<c>` is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
  * reduce_scatter, scan or alltoall. The settings of `<c>` and of alltoall also

@@ -44,7 +44,8 @@ const ctn_tuned_t ctn_tuned[CTN_RULES_LISTS] = {
                                       BIT(BITONIC) | BIT(RADIX) |
                                       BIT(RADIX_PLAIN) | BIT(HASH) |
                                       BIT(HASH_PLAIN) | BIT(HASH64)},
-    [CTN_RULES_SCAN] = {"scan", BIT(FLAT) | BIT(CHAIN)},
+    [CTN_RULES_SCAN] = {"scan",
+                        BIT(FLAT) | BIT(CHAIN) | BIT(RECURSIVE_DOUBLING)},
     [CTN_RULES_NEIGHBOR_ALLTOALL] = {"neighbor_alltoall", SCHEDULES},
     [CTN_RULES_NEIGHBOR_ALLGATHER] = {"neighbor_allgather", SCHEDULES},
 };

@@ -35,7 +35,7 @@ static const char *const algorithms[ORACLE_KINDS][MOST_ALGORITHMS] = {
                                "binomial", "chain", "linear",
                                "recursive-halving", "ring", "tree"},
     [ORACLE_SCAN] = {"staged", "zero-copy", "flat", "shared", "chain",
-                     "binomial", "linear"},
+                     "binomial", "linear", "recursive-doubling"},
     [ORACLE_ALLTOALL] = {"direct", "shift", "bruck", "morton", "l-a2a", "mpml",
                          "nmpml", "onmpml", "l-a2a-plain", "mpml-plain",
                          "nmpml-plain"},

@@ -40,7 +40,9 @@ static const struct {
     {"auto", {"flat", "flat", "ring", "ring", "flat", "flat"}},
     {"auto", {"shared", "shared", NULL, NULL, "chain", "chain"}},
     {"auto", {"chain", "last", NULL, NULL, NULL, NULL}},
-    {"network:p2p", {"binomial", "recursive-doubling", "ring", "ring"}},
+    {"network:p2p",
+     {"binomial", "recursive-doubling", "ring", "ring", "recursive-doubling",
+      "chain"}},
     {"network:p2p", {"linear", "rabenseifner", NULL}},
     {"network:p2p", {"chain", "tree", NULL}},
     {"node:shm,network:p2p", {NULL, "tree", "ring", NULL}},
@@ -404,12 +406,14 @@ static void each_combination(rank_test_t *test)
 
 /** Nonblocking reductions overtake each other, and blocking calls. Ranks start
  * them at different times, when hierarchies are built or not. */
-static void overtaking(rank_test_t *test)
+static void overtake(rank_test_t *test, bool scan)
 {
     enum { REQUESTS = 6, COUNT = 12000 };
     catena_request_t *request[REQUESTS];
     double *out[REQUESTS];
-    reduction_t r = {.test = test, .kind = ALLREDUCE, .count = COUNT};
+    reduction_t r = {
+        .test = test, .kind = scan ? SCAN : ALLREDUCE, .count = COUNT};
+    int operands = scan ? test->place.rank + 1 : test->place.ranks;
     double *in = calloc(COUNT, sizeof(*in));
     double sum = 0, one = 1;
     RANK_CHECK(test, catena_group_dup(test->world, &r.group) == CATENA_OK);
@@ -421,14 +425,14 @@ static void overtaking(rank_test_t *test)
         for (int turn = 0; turn < 100 * ((i + test->place.rank) % 3); turn++) {
             RANK_CHECK(test, catena_progress(test->context) == CATENA_OK);
         }
-        RANK_CHECK(test, catena_iallreduce(in, out[i], count, CATENA_DOUBLE,
-                                           CATENA_SUM, r.group,
-                                           &request[i]) == CATENA_OK);
+        RANK_CHECK(test, (scan ? catena_iscan : catena_iallreduce)(
+                             in, out[i], count, CATENA_DOUBLE, CATENA_SUM,
+                             r.group, &request[i]) == CATENA_OK);
         if (i == 3) {
-            RANK_CHECK(test,
-                       catena_allreduce(&one, &sum, 1, CATENA_DOUBLE,
-                                        CATENA_SUM, r.group) == CATENA_OK);
-            RANK_CHECK(test, sum == test->place.ranks);
+            RANK_CHECK(test, (scan ? catena_scan : catena_allreduce)(
+                                 &one, &sum, 1, CATENA_DOUBLE, CATENA_SUM,
+                                 r.group) == CATENA_OK);
+            RANK_CHECK(test, sum == operands);
         }
     }
     RANK_CHECK(test, catena_request_waitall(REQUESTS, request) == CATENA_OK);
@@ -436,13 +440,19 @@ static void overtaking(rank_test_t *test)
         size_t count = i % 2 == 0 ? COUNT : 5;
         for (size_t k = 0; k < count; k++) {
             unsigned char expected[16];
-            expect(&r, test->place.ranks, k, expected);
+            expect(&r, operands, k, expected);
             RANK_CHECK(test, memcmp(&out[i][k], expected, 8) == 0);
         }
         free(out[i]);
     }
     free(in);
     RANK_CHECK(test, catena_group_free(&r.group) == CATENA_OK);
+}
+
+static void overtaking(rank_test_t *test)
+{
+    overtake(test, false);
+    overtake(test, true);
 }
 
 /** Two requests that build different things, where one rank starts the first
@@ -501,6 +511,33 @@ static void different_settings(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(&r.group) == CATENA_OK);
 }
 
+/** The same of a long scan that does not block: it fails on all ranks, and runs
+ * when all have the setting. */
+static void different_in_long_scan(rank_test_t *test)
+{
+    enum { COUNT = 4000 };
+    reduction_t r = {.test = test};
+    catena_request_t *request;
+    double *in = calloc(COUNT, sizeof(*in));
+    double *out = calloc(COUNT, sizeof(*out));
+    in[COUNT - 1] = 1;
+    RANK_CHECK(test, catena_group_dup(test->world, &r.group) == CATENA_OK);
+    for (int turn = 0; turn < 2; turn++) {
+        bool differ = turn == 0 && test->place.ranks > 2;
+        set(&r, "reproducible",
+            turn > 0 || test->place.rank == 1 ? "on" : "off");
+        RANK_CHECK(test, catena_iscan(in, out, COUNT, CATENA_DOUBLE, CATENA_SUM,
+                                      r.group, &request) == CATENA_OK);
+        catena_status_t status = catena_request_wait(&request);
+        RANK_CHECK(test, differ ? status == CATENA_ERR_ARG
+                                : turn == 0 || status == CATENA_OK);
+        RANK_CHECK(test, turn == 0 || out[COUNT - 1] == test->place.rank + 1);
+    }
+    free(in);
+    free(out);
+    RANK_CHECK(test, catena_group_free(&r.group) == CATENA_OK);
+}
+
 /** Levels that do not join the ranks of several nodes: nonblocking and
  * persistent reductions fail, and run when the levels fit. */
 static void unfit_levels(rank_test_t *test)
@@ -536,9 +573,10 @@ static void unfit_levels(rank_test_t *test)
     }
 }
 
-/** An allreduce with an element more on one rank fails on all ranks, by the
- * group's hierarchy or the flat one, and the next one works. */
-static void different_counts_of_sum(rank_test_t *test)
+/** An allreduce, or scan, with an element more on one rank fails on all ranks
+ * whose results depend on its data or length, by the group's hierarchy or the
+ * flat one, and the next one works. */
+static void different_lengths(rank_test_t *test, bool scan)
 {
     enum { COUNT = 20000 };
     catena_group_t *group;
@@ -546,21 +584,26 @@ static void different_counts_of_sum(rank_test_t *test)
     double *in = calloc(COUNT + 1, sizeof(*in));
     double *out = calloc(COUNT + 1, sizeof(*out));
     size_t count = COUNT + (test->place.rank == 1);
-    bool differs = test->place.ranks > 1;
+    bool differs = test->place.ranks > 1 && (!scan || test->place.rank > 0);
     RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
     RANK_CHECK(test,
                catena_group_set(group, "reproducible", "on") == CATENA_OK);
     for (int turn = 0; turn < 4; turn++) {
         catena_status_t status =
-            turn % 2 == 0 ? catena_allreduce(in, out, count, CATENA_DOUBLE,
-                                             CATENA_SUM, group)
-                          : catena_iallreduce(in, out, count, CATENA_DOUBLE,
-                                              CATENA_SUM, group, &request);
+            turn % 2 == 0
+                ? (scan ? catena_scan : catena_allreduce)(
+                      in, out, count, CATENA_DOUBLE, CATENA_SUM, group)
+                : (scan ? catena_iscan
+                        : catena_iallreduce)(in, out, count, CATENA_DOUBLE,
+                                             CATENA_SUM, group, &request);
         if (turn % 2 == 1 && status == CATENA_OK) {
             status = catena_request_wait(&request);
         }
-        RANK_CHECK(
-            test, status == (turn < 2 && differs ? CATENA_ERR_ARG : CATENA_OK));
+        bool unknown = scan && turn < 2 && test->place.rank == 0;
+        RANK_CHECK(test, unknown
+                             ? status == CATENA_OK || status == CATENA_ERR_ARG
+                         : turn < 2 && differs ? status == CATENA_ERR_ARG
+                                               : status == CATENA_OK);
         count = turn > 0 ? COUNT : count;
     }
     free(in);
@@ -568,22 +611,29 @@ static void different_counts_of_sum(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
 }
 
-/** A scan with an element more on one rank: no rank waits forever. */
+static void different_counts_of_sum(rank_test_t *test)
+{
+    different_lengths(test, false);
+}
+
+static void different_counts_of_scan(rank_test_t *test)
+{
+    different_lengths(test, true);
+}
+
+/** A scan of transposed vectors with an element more on one rank: no rank waits
+ * forever. There are 4 or 5 nodes. */
 static void different_counts(rank_test_t *test)
 {
-    enum { COUNT = 20000 };
+    enum { COUNT = 110 };
     reduction_t r = {.test = test};
-    catena_request_t *request;
     double *in = calloc(COUNT + 1, sizeof(*in));
     double *out = calloc(COUNT + 1, sizeof(*out));
     RANK_CHECK(test, catena_group_dup(test->world, &r.group) == CATENA_OK);
     set(&r, "reproducible", "on");
     catena_status_t status =
-        catena_iscan(in, out, COUNT + (test->place.rank == 1), CATENA_DOUBLE,
-                     CATENA_SUM, r.group, &request);
-    if (status == CATENA_OK) {
-        status = catena_request_wait(&request);
-    }
+        catena_scan(in, out, COUNT + (test->place.rank == 1), CATENA_DOUBLE,
+                    CATENA_SUM, r.group);
     /* ERR_PEER: another rank has left already. */
     RANK_CHECK(test, status == CATENA_ERR_ENDED || status == CATENA_ERR_PEER);
     test->ended = true;
@@ -594,7 +644,7 @@ static void different_counts(rank_test_t *test)
 
 /** The setting is on on one rank only: a nonblocking reduction ends its
  * context, and no rank waits forever. */
-static void different_nonblocking(rank_test_t *test)
+static void different_nonblocking(rank_test_t *test, bool scan)
 {
     reduction_t r = {.test = test};
     catena_request_t *request;
@@ -602,8 +652,8 @@ static void different_nonblocking(rank_test_t *test)
     bool on = test->place.rank == 1;
     RANK_CHECK(test, catena_group_dup(test->world, &r.group) == CATENA_OK);
     set(&r, "reproducible", on ? "on" : "off");
-    catena_status_t status = catena_iallreduce(&in, &sum, 1, CATENA_DOUBLE,
-                                               CATENA_SUM, r.group, &request);
+    catena_status_t status = (scan ? catena_iscan : catena_iallreduce)(
+        &in, &sum, 1, CATENA_DOUBLE, CATENA_SUM, r.group, &request);
     if (status == CATENA_OK) {
         status = catena_request_wait(&request);
     }
@@ -619,9 +669,20 @@ static void different_nonblocking(rank_test_t *test)
     (void)catena_group_free(&r.group);
 }
 
+static void different_in_sum(rank_test_t *test)
+{
+    different_nonblocking(test, false);
+}
+
+static void different_in_scan(rank_test_t *test)
+{
+    different_nonblocking(test, true);
+}
+
 static const rank_case_t ending[] = {
     {"different counts", different_counts},
-    {"different settings, nonblocking", different_nonblocking},
+    {"different settings, nonblocking", different_in_sum},
+    {"a nonblocking scan, different settings", different_in_scan},
     {NULL, NULL}};
 const rank_suite_t rank_suite_reproducibleend = {
     .name = "reproducibleend", .cases = ending, .ranks = 3, .named = true};
@@ -632,8 +693,10 @@ static const rank_case_t cases[] = {
     {"reductions under way together", overtaking},
     {"requests that start apart", started_apart},
     {"different settings", different_settings},
+    {"different settings of a long scan", different_in_long_scan},
     {"levels that do not fit", unfit_levels},
     {"different counts of a sum", different_counts_of_sum},
+    {"different counts of a scan", different_counts_of_scan},
     {NULL, NULL}};
 static const rank_case_t many[] = {{"same bits", each_kind}, {NULL, NULL}};
 const rank_suite_t rank_suite_reproducible = {

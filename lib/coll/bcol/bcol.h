@@ -80,6 +80,9 @@ typedef struct ctn_basic_coll {
      * the members' data by the balanced tree (type/balanced.h). The same on all
      * members. */
     bool balanced;
+    /** A scan or exscan adds the data of one member after the other. The same
+     * on all members. */
+    bool serial;
     /** The algorithm. If the component does not have it, or it cannot run, a
      * rule selects one, by facts that all members share. */
     ctn_algorithm_name_t algorithm;

@@ -2,10 +2,9 @@
  * an operation that the caller waits for, or as a request. */
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "coll/call/exchange.h"
+#include "coll/call/reproducible.h"
 #include "core/refuse.h"
 #include "group/recovery.h"
 #include "split/call/call.h"
@@ -94,8 +93,7 @@ static void set_call(const ctn_composition_t *composition,
                          .group = group,
                          .root = operands->root,
                          .by = operands->by,
-                         .exchanged =
-                             is_exchanged(operands) || (reproducible && scan),
+                         .exchanged = is_exchanged(operands),
                          .reproducible = reproducible,
                          .in_place = operands->in_place,
                          .balanced = reproducible && !scan};
@@ -235,67 +233,20 @@ static catena_status_t make_hidden_op(ctn_call_t *call,
     return CATENA_OK;
 }
 
-static catena_status_t run_blocking(const ctn_composition_t *composition,
-                                    catena_group_t *group,
-                                    const ctn_operands_t *operands);
-
-/** Run a gather or allgather that is a part of another call: ctn_ml_explain
- * describes the last one before it. */
-static catena_status_t gather(const ctn_composition_t *composition,
-                              catena_group_t *group,
-                              const ctn_operands_t *vectors)
+/** Whether a reproducible call of any length runs on this hierarchy. False if
+ * it is not built. Over messages, only long scans do. */
+static bool serves_all_lengths(const ctn_hierarchy_t *hierarchy, bool balanced,
+                               uint32_t ranks)
 {
-    ctn_ml_config_t *config;
-    catena_status_t status =
-        ctn_ml_config_find(group, composition->of, &config);
-    if (status != CATENA_OK) {
-        return ctn_group_result(group, status);
-    }
-    ctn_ml_run_t last = config->last_run;
-    config->last_run.explanation = NULL;
-    status = run_blocking(composition, group, vectors);
-    free(config->last_run.explanation);
-    config->last_run = last;
-    return status;
+    return balanced ? hierarchy->balanced
+                    : ctn_ml_adds_serially(hierarchy, ranks) &&
+                          hierarchy->level[0]->bcol == &ctn_bcol_shm;
 }
 
-/** Run a blocking reproducible reduction of a short vector: gather the vectors
- * of all ranks where there is a result, at the root or on all ranks. */
-static catena_status_t run_gathered(const ctn_call_t *call)
-{
-    catena_group_t *group = call->group;
-    ctn_exec_t *exec = group->exec;
-    const ctn_chain_place_t *place = &group->chain.place;
-    bool rooted = call->composition->single_level_kind == CTN_REDUCE;
-    bool sends = rooted && place->rank != call->root;
-    size_t each = call->in.bytes;
-    size_t bytes = sends ? each : each * place->size;
-    uint64_t messages = exec->tally.messages;
-    unsigned char *data = ctn_scratch_alloc(exec, bytes);
-    if (data == NULL) {
-        return ctn_group_give_up(group, CATENA_ERR_NO_MEMORY);
-    }
-    ctn_span_read(exec, &call->in, 0, each,
-                  sends ? data : data + place->rank * each);
-    const ctn_blocks_t blocks = {.base = data,
-                                 .bytes = each,
-                                 .step = (ptrdiff_t)each,
-                                 .type = ctn_type_fixed[CTN_FIXED_byte]};
-    ctn_operands_t vectors = {.root = call->root, .in_place = !sends};
-    *(sends ? &vectors.send : &vectors.recv) = blocks;
-    catena_status_t status =
-        gather(rooted ? &ctn_ml_gather : &ctn_ml_allgather, group, &vectors);
-    if (status == CATENA_OK) {
-        ctn_exchange_reduce(call, data);
-    }
-    ctn_scratch_free(exec, data, bytes);
-    ctn_ml_record_exchange(call, exec->tally.messages - messages);
-    return status;
-}
-
-/** Run a blocking reproducible reduction, unless its hierarchy does that.
+/** Run a blocking reproducible reduction, unless a hierarchy does that.
  * @return false: it has not run */
-static bool run_reproducible(ctn_call_t *call, const ctn_ml_config_t *config,
+static bool run_reproducible(const ctn_call_t *call,
+                             const ctn_ml_config_t *config,
                              catena_status_t *status)
 {
     *status = await_order(call);
@@ -303,24 +254,10 @@ static bool run_reproducible(ctn_call_t *call, const ctn_ml_config_t *config,
         *status = ctn_group_result(call->group, *status);
         return true;
     }
-    const ctn_hierarchy_t *hierarchy = config->hierarchy;
-    bool serves =
-        call->balanced
-            ? hierarchy->balanced
-            : ctn_ml_adds_in_order(hierarchy, call->group->chain.place.size);
-    call->gathered =
-        hierarchy->status == CATENA_OK && !serves &&
-        (!call->balanced || config->algorithm == CTN_ALGORITHM_AUTO) &&
-        ctn_exchange_gathers(call, hierarchy->nodes);
-    /* Else scans are exchanged, and others reduced on the flat hierarchy, by
-     * the algorithm that settings name, if they do. */
-    call->exchanged = call->gathered || (hierarchy->status == CATENA_OK &&
-                                         !serves && !call->balanced);
-    if (call->exchanged) {
-        *status = call->gathered ? run_gathered(call)
-                                 : ctn_group_run(call->group, make_op(call));
-    }
-    return call->exchanged;
+    return config->hierarchy->status == CATENA_OK &&
+           !serves_all_lengths(config->hierarchy, call->balanced,
+                               call->group->chain.place.size) &&
+           ctn_reproducible_run(call, config, status);
 }
 
 /** Run a blocking call, inline if possible. */
@@ -342,6 +279,7 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
     }
     set_call(composition, group, operands, &call);
     call.blocking = true;
+    ctn_ml_set_serial(&call, config);
     if (call.reproducible && run_reproducible(&call, config, &status)) {
         return status;
     }
@@ -397,6 +335,7 @@ catena_status_t ctn_ml_run_operands(const ctn_composition_t *composition,
         return run_blocking(composition, group, operands);
     }
     set_call(composition, group, operands, &call);
+    call.exchanged |= ctn_reproducible_exchanges(&call);
     return make_request(&call, mode, signature, request);
 }
 
@@ -413,11 +352,8 @@ static inline bool is_plain(const ctn_coll_side_t *side)
 static bool serves_plain(const ctn_ml_config_t *config,
                          const ctn_basic_coll_t *basic, uint32_t ranks)
 {
-    const ctn_hierarchy_t *hierarchy = config->hierarchy;
-    return basic->balanced
-               ? hierarchy->balanced &&
-                     (basic->blocking || config->flat != NULL)
-               : basic->blocking && ctn_ml_adds_in_order(hierarchy, ranks);
+    return serves_all_lengths(config->hierarchy, basic->balanced, ranks) &&
+           (basic->blocking || (basic->balanced && config->flat != NULL));
 }
 
 /** Read the arguments of a short call without ctn_arguments_check: a vector, or

@@ -1,8 +1,8 @@
 /* HIER-12: reductions by an exchange. The operation is a function of the
- * application, and an element does not fit a chunk; or it is a reproducible
- * scan (HIER-13). An alltoallv sends the data of each rank to the ranks whose
- * results depend on them, and these reduce, in rank order, what they have
- * received. transpose.c does this for long vectors. */
+ * application, and an element does not fit a chunk; or it is a short
+ * reproducible scan (HIER-13). An alltoallv sends the data of each rank to the
+ * ranks whose results depend on them, and these reduce, in rank order, what
+ * they have received. */
 
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@
 typedef struct exchange {
     ctn_call_t call; /* first, as ctn_exchange_create promises */
     /* from a start until the operation ends: */
-    const ctn_hierarchy_t *after; /* see ctn_exchange_request */
+    const ctn_hierarchy_t *after; /* see request */
     unsigned char *data;          /* received operands, in the heap */
     unsigned char *packed; /* this rank's data without gaps; NULL: not needed */
     size_t bytes;          /* of data */
@@ -34,7 +34,9 @@ static uint32_t rank_of(const ctn_call_t *call)
     return call->group->chain.place.rank;
 }
 
-uint32_t ctn_exchange_operands(const ctn_call_t *call, uint32_t rank)
+/** Number of operands of a rank's result: these are the data of the ranks below
+ * that number. 0: the rank has no result. */
+static uint32_t operands_of(const ctn_call_t *call, uint32_t rank)
 {
     switch (call->composition->single_level_kind) {
     case CTN_REDUCE:
@@ -83,8 +85,7 @@ static void set_sent(const exchange_t *it)
     ptrdiff_t at = 0;
     for (uint32_t to = 0; to < size_of(call); to++) {
         size_t elements = result_bytes(call, to) / call->by.type->bytes;
-        it->counts[to] =
-            rank_of(call) < ctn_exchange_operands(call, to) ? elements : 0;
+        it->counts[to] = rank_of(call) < operands_of(call, to) ? elements : 0;
         it->displacements[to] = at;
         at += scatters(call) ? (ptrdiff_t)elements : 0;
     }
@@ -96,7 +97,7 @@ static void set_received(const exchange_t *it, size_t each)
 {
     const ctn_call_t *call = &it->call;
     uint32_t p = size_of(call);
-    uint32_t operands = ctn_exchange_operands(call, rank_of(call));
+    uint32_t operands = operands_of(call, rank_of(call));
     for (uint32_t from = 0; from < p; from++) {
         it->counts[p + from] = from < operands ? each : 0;
         it->displacements[p + from] = (ptrdiff_t)(from * each);
@@ -123,6 +124,17 @@ bool ctn_exchange_pack(ctn_exec_t *exec, const ctn_call_t *call,
     return *packed != NULL;
 }
 
+void ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
+                       unsigned char *data, uint32_t operands, size_t each)
+{
+    for (uint32_t i = 1; i < operands; i++, data += each) {
+        ctn_exec_charge(exec, CTN_WORK_REDUCE, each);
+        if (!exec->drop_data) {
+            ctn_reduce(&call->by, data, data + each, data + each, each);
+        }
+    }
+}
+
 /** The vectors of all ranks, one after the other. */
 typedef struct vectors {
     unsigned char *data;
@@ -138,7 +150,7 @@ static const unsigned char *vector_of(void *from, uint32_t i)
 void ctn_exchange_reduce(const ctn_call_t *call, unsigned char *data)
 {
     ctn_exec_t *exec = call->group->exec;
-    uint32_t operands = ctn_exchange_operands(call, rank_of(call));
+    uint32_t operands = operands_of(call, rank_of(call));
     size_t each = call->in.bytes;
     vectors_t vectors = {data, each};
     size_t from = 0; /* of the result, or of this rank's block */
@@ -163,51 +175,41 @@ void ctn_exchange_reduce(const ctn_call_t *call, unsigned char *data)
     }
 }
 
-void ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
-                       unsigned char *data, uint32_t operands, size_t each)
+/** A reproducible scan first requests the hierarchy that ranks without this
+ * setting use, so that all ranks start the same operations, and those that
+ * build it compare the settings. */
+static ctn_step_t request(ctn_op_t *op)
 {
-    for (uint32_t i = 1; i < operands; i++, data += each) {
-        ctn_exec_charge(exec, CTN_WORK_REDUCE, each);
-        if (!exec->drop_data) {
-            ctn_reduce(&call->by, data, data + each, data + each, each);
-        }
-    }
-}
-
-ctn_step_t ctn_exchange_request(ctn_op_t *op, const ctn_hierarchy_t **after)
-{
-    const ctn_call_t *call = ctn_op_state(op);
+    exchange_t *it = ctn_op_state(op);
+    catena_group_t *group = it->call.group;
     ctn_ml_config_t *config;
-    *after = NULL;
-    if (!call->reproducible) {
+    it->after = NULL;
+    if (!it->call.reproducible) {
         return CTN_STEP_NEXT;
     }
-    if (call->group->hidden) {
-        ctn_ml_follow_settings(call->group);
+    if (group->hidden) {
+        ctn_ml_follow_settings(group);
     }
     catena_status_t status =
-        ctn_ml_config_find(call->group, call->composition->of, &config);
+        ctn_ml_config_find(group, it->call.composition->of, &config);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    *after = config->hierarchy;
+    it->after = config->hierarchy;
     return CTN_STEP_NEXT;
 }
 
-ctn_step_t ctn_exchange_await(ctn_op_t *op, const ctn_hierarchy_t *after)
+/** On a hidden duplicate, wait for the comparison. In other groups the
+ * alltoallv takes its number first, before later operations. */
+static ctn_step_t await_settings(ctn_op_t *op)
 {
-    const ctn_call_t *call = ctn_op_state(op);
-    if (after == NULL || !call->group->hidden) {
+    const exchange_t *it = ctn_op_state(op);
+    if (it->after == NULL || !it->call.group->hidden) {
         return CTN_STEP_NEXT;
     }
-    return after->state != CTN_BUILT    ? CTN_STEP_WAIT
-           : after->status != CATENA_OK ? ctn_op_fail(op, after->status)
-                                        : CTN_STEP_NEXT;
-}
-
-static ctn_step_t request(ctn_op_t *op)
-{
-    return ctn_exchange_request(op, &((exchange_t *)ctn_op_state(op))->after);
+    return it->after->state != CTN_BUILT    ? CTN_STEP_WAIT
+           : it->after->status != CATENA_OK ? ctn_op_fail(op, it->after->status)
+                                            : CTN_STEP_NEXT;
 }
 
 /** Run the alltoallv. */
@@ -217,13 +219,9 @@ static ctn_step_t exchange(ctn_op_t *op)
     const ctn_call_t *call = &it->call;
     size_t p = size_of(call);
     size_t each = result_bytes(call, rank_of(call)); /* bytes of an operand */
-    ctn_step_t settled = ctn_exchange_await(op, it->after);
-    if (settled != CTN_STEP_NEXT) {
-        return settled;
-    }
     it->counts = malloc(2 * p * (sizeof(size_t) + sizeof(ptrdiff_t)));
     if (it->counts == NULL ||
-        __builtin_mul_overflow(ctn_exchange_operands(call, rank_of(call)), each,
+        __builtin_mul_overflow(operands_of(call, rank_of(call)), each,
                                &it->bytes)) {
         return fail(op);
     }
@@ -255,8 +253,9 @@ static ctn_step_t reduce(ctn_op_t *op)
     const exchange_t *it = ctn_op_state(op);
     const ctn_call_t *call = &it->call;
     size_t each = result_bytes(call, rank_of(call));
-    uint32_t operands = ctn_exchange_operands(call, rank_of(call));
-    ctn_ml_record_exchange(call, op->exec->tally.messages - it->messages);
+    uint32_t operands = operands_of(call, rank_of(call));
+    ctn_ml_record_exchange(call, "alltoallv",
+                           op->exec->tally.messages - it->messages);
     ctn_exchange_fold(op->exec, call, it->data, operands, each);
     if (operands > 0 && call->out.bytes > 0) {
         ctn_span_write(op->exec, &call->out, 0, call->out.bytes,
@@ -266,6 +265,7 @@ static ctn_step_t reduce(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {{"prepare", request},
+                                     {"await settings", await_settings},
                                      {"exchange", exchange},
                                      {"reduce", reduce},
                                      {NULL, NULL}};
@@ -280,11 +280,7 @@ static const ctn_algorithm_t exchange_algorithm = {
 
 ctn_op_t *ctn_exchange_create(const ctn_call_t *call)
 {
-    ctn_op_t *op =
-        ctn_op_create(call->group->exec,
-                      ctn_exchange_transposes(call) ? &ctn_exchange_transposed
-                                                    : &exchange_algorithm,
-                      NULL);
+    ctn_op_t *op = ctn_op_create(call->group->exec, &exchange_algorithm, NULL);
     if (op != NULL) {
         op->failure = ctn_group_failure(call->group);
         *(ctn_call_t *)ctn_op_state(op) = *call;

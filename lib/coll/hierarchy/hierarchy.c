@@ -410,6 +410,11 @@ catena_status_t ctn_hierarchy_flat(catena_group_t *group,
     return CATENA_OK;
 }
 
+bool ctn_hierarchy_is_automatic(const ctn_hierarchy_t *hierarchy)
+{
+    return strcmp(hierarchy->text, automatic) == 0;
+}
+
 void ctn_hierarchy_describe(const ctn_hierarchy_t *hierarchy, char *text,
                             size_t bytes)
 {

@@ -48,6 +48,9 @@ typedef struct ctn_hierarchy {
     ctn_tickets_t own; /* where `tickets` points if this is the first one */
 } ctn_hierarchy_t;
 
+/** Whether no settings name its levels. */
+bool ctn_hierarchy_is_automatic(const ctn_hierarchy_t *hierarchy);
+
 /** The module of a hierarchy with a single level, if no other operation uses
  * it. All ranks of the group must be members of this level: otherwise there is
  * a lower level, which this rank has left out because it is alone there.

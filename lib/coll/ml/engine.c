@@ -49,6 +49,7 @@ ctn_task_t *ctn_ml_add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
     task->basic.algorithm = ml->algorithm;
     task->basic.blocking = ml->call.blocking;
     task->basic.balanced = ml->call.balanced;
+    task->basic.serial = ml->call.serial;
     task->basic.chunks = (uint32_t)ml->chunks;
     return task;
 }
@@ -387,7 +388,11 @@ static ctn_step_t prepare(ctn_op_t *op)
     }
     catena_status_t status =
         ctn_ml_config_find(call->group, call->composition->of, &ml->config);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    ctn_ml_set_serial(&ml->call, ml->config);
+    return CTN_STEP_NEXT;
 }
 
 /** Draw the operation's tickets as soon as it is started, so that all ranks use

@@ -249,6 +249,7 @@ void ctn_ml_record_run(ctn_ml_t *ml)
         .algorithm = ml->algorithm,
         .chunk_bytes = ml->chunk_bytes,
         .fell_back = ml->hierarchy != ml->main,
+        .serial = ml->call.serial,
         .chunks = ml->chunks,
         .number = run->number + 1,
         .on = group->hidden ? group : NULL,
@@ -258,7 +259,8 @@ void ctn_ml_record_run(ctn_ml_t *ml)
     ml->messages = ml->exec->tally.messages;
 }
 
-void ctn_ml_record_exchange(const ctn_call_t *call, uint64_t messages)
+void ctn_ml_record_exchange(const ctn_call_t *call, const char *exchange,
+                            uint64_t messages)
 {
     group_state_t *kept = group_state_of(ctn_group_original(call->group));
     if (kept != NULL) {
@@ -267,7 +269,7 @@ void ctn_ml_record_exchange(const ctn_call_t *call, uint64_t messages)
         *run = (ctn_ml_run_t){.composition = call->composition,
                               .number = run->number + 1,
                               .reproducible = call->reproducible,
-                              .gathered = call->gathered,
+                              .exchange = exchange,
                               .messages = messages};
     }
 }
@@ -306,13 +308,9 @@ static void describe(const ctn_ml_run_t *run, char *text, size_t bytes)
     char ran[400] = "";
     if (run->through == NULL) {
         snprintf(text, bytes, "algorithm=%s messages=%llu reason=\"%s\"",
-                 !run->gathered ? "alltoallv"
-                 : run->composition->single_level_kind == CTN_REDUCE
-                     ? "gather"
-                     : "allgather",
-                 (unsigned long long)run->messages,
-                 run->reproducible ? "reproducible, and the levels may add "
-                                     "in another order"
+                 run->exchange, (unsigned long long)run->messages,
+                 run->reproducible ? "reproducible: the levels add in another "
+                                     "order, or take longer"
                                    : "an element does not fit a chunk");
         return;
     }
@@ -327,8 +325,10 @@ static void describe(const ctn_ml_run_t *run, char *text, size_t bytes)
              ran, run->ran_inline ? 1 : (unsigned long long)run->chunks,
              run->chunk_bytes,
              run->ran_inline ? 0 : (unsigned long long)run->messages,
-             run->fell_back ? "the order of operands matters, and not all "
-                              "subgroups of the hierarchy keep it"
+             run->fell_back && run->serial
+                 ? "a long or reproducible scan goes from rank to rank"
+             : run->fell_back ? "the order of operands matters, and not all "
+                                "subgroups of the hierarchy keep it"
              : run->algorithm != CTN_ALGORITHM_AUTO ? "as asked for"
                                                     : "rules of each subgroup");
 }

@@ -47,12 +47,11 @@ typedef struct ctn_call {
     /** Of reductions. The type is the smallest one that the operation accepts
      * and that the user's type consists of. */
     ctn_reducer_t by;
-    bool exchanged;    /* a reduction by an alltoallv: an element does not fit a
-                          chunk, or it is a reproducible scan; see
-                          coll/call/exchange.c */
+    bool exchanged;    /* a reduction by an alltoallv (coll/call/exchange.c): an
+                          element does not fit a chunk, or it is a short
+                          reproducible scan that does not block, or if that
+                          is chosen */
     bool reproducible; /* see ctn_ml_config_t */
-    bool gathered;     /* a reproducible reduction, by a gather or allgather
-                          instead */
     /** This rank's own data. bcast: `in` and `out` are the same buffer.
      * Reductions: `in` equals `out` in place (reduce: `out` at the root only).
      * reduce_scatter: `in` is the vector, which has
@@ -72,6 +71,9 @@ typedef struct ctn_call {
                       operation that does not commute; or `balanced` */
     bool balanced; /* reproducible and no scan: by the balanced tree of ranks
                       (type/balanced.h) */
+    bool serial;   /* a scan that adds the data of one rank after the other: it
+                      is reproducible, or long; set when the configuration is
+                      known */
     bool blocking; /* the rank starts nothing else meanwhile */
     bool holds;    /* references to types and to the reduction operation, which
                       ctn_call_drop releases */
@@ -381,17 +383,19 @@ typedef struct ctn_ml_basic_run {
 typedef struct ctn_ml_run {
     const ctn_composition_t *composition; /* NULL: it has not run */
     const ctn_hierarchy_t *through;       /* the hierarchy that it ran on;
-                                             NULL: none, by an alltoallv */
+                                             NULL: none, see `exchange` */
     ctn_algorithm_name_t algorithm;
     uint32_t number; /* version of the record */
     size_t chunk_bytes;
     uint32_t selected; /* number of entries of `basic` */
     bool fell_back;    /* to the flat hierarchy */
-    bool reproducible; /* by an alltoallv, gather or allgather, since the
-                          group's settings ask */
-    bool gathered;     /* likewise, by a gather or allgather */
-    bool ran_inline;   /* basic[1] and those that follow, and the members below,
-                          are of an earlier run */
+    bool serial;       /* see ctn_call_t */
+    bool
+        reproducible; /* by other collectives, since the group's settings ask */
+    const char *exchange; /* "alltoallv", "gather", "allgather" or
+                             "transposed"; NULL: none */
+    bool ran_inline; /* basic[1] and those that follow, and the members below,
+                        are of an earlier run */
     ctn_ml_basic_run_t basic[CTN_ML_BASIC_RUNS];
     uint64_t chunks;
     uint64_t messages;        /* that this rank sent while it ran */
@@ -425,6 +429,9 @@ void ctn_ml_follow_settings(catena_group_t *group);
 catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
                                    ctn_ml_config_t **config);
 
+/** Set call->serial. @param config of its group */
+void ctn_ml_set_serial(ctn_call_t *call, const ctn_ml_config_t *config);
+
 /** Set the arguments of the basic collective that does all of a call on a
  * single level. @return false: its data must be packed, or are too long */
 bool ctn_ml_single(const ctn_call_t *call, ctn_ml_config_t *config,
@@ -438,12 +445,24 @@ static inline const size_t *ctn_ml_offsets(const ctn_ml_config_t *config,
     return config->offsets_bytes == bytes ? config->block_offsets : NULL;
 }
 
+/** Whether a `serial` scan on this hierarchy adds the data of one rank after
+ * the other: all ranks are in one subgroup. */
+static inline bool ctn_ml_adds_serially(const ctn_hierarchy_t *hierarchy,
+                                        uint32_t ranks)
+{
+    return hierarchy->state == CTN_BUILT && hierarchy->status == CATENA_OK &&
+           hierarchy->levels == 1 && hierarchy->in_order &&
+           hierarchy->level[0]->sbgp->size == ranks;
+}
+
 /** Whether a hierarchy combines operands in the order, or by the tree, that a
  * call requires. */
 static inline bool ctn_ml_serves(const ctn_hierarchy_t *hierarchy,
                                  const ctn_call_t *call)
 {
-    return call->balanced   ? hierarchy->balanced
+    return call->balanced ? hierarchy->balanced
+           : call->serial
+               ? ctn_ml_adds_serially(hierarchy, call->group->chain.place.size)
            : call->in_order ? hierarchy->in_order
                             : true;
 }
@@ -464,17 +483,6 @@ static inline bool ctn_ml_may_need_flat(const ctn_call_t *call,
         hierarchy->state == CTN_BUILT;
     return call->in_order && !(known && (ctn_ml_serves(hierarchy, call) ||
                                          hierarchy->status != CATENA_OK));
-}
-
-/** Whether a scan of several ranks on this hierarchy adds one vector after the
- * other, in their order: all algorithms of shm do. */
-static inline bool ctn_ml_adds_in_order(const ctn_hierarchy_t *hierarchy,
-                                        uint32_t ranks)
-{
-    return hierarchy->state == CTN_BUILT && hierarchy->status == CATENA_OK &&
-           hierarchy->levels == 1 && hierarchy->in_order &&
-           hierarchy->level[0]->sbgp->size == ranks &&
-           hierarchy->level[0]->bcol == &ctn_bcol_shm;
 }
 
 /** Record a basic collective that a module has run. */
@@ -501,8 +509,10 @@ static inline ctn_ml_run_t *ctn_ml_record_of(const ctn_ml_t *ml)
 
 /** Record what runs, for ctn_ml_explain. */
 void ctn_ml_record_run(ctn_ml_t *ml);
-/** The same of a reduction that has run by an alltoallv. */
-void ctn_ml_record_exchange(const ctn_call_t *call, uint64_t messages);
+/** The same of a reduction that has run by other collectives.
+ * @param exchange these, for ctn_ml_explain; static */
+void ctn_ml_record_exchange(const ctn_call_t *call, const char *exchange,
+                            uint64_t messages);
 /** The same of a call that ran inline. If nothing has changed since the last
  * record, nothing is stored: stores that follow those for other ranks wait in
  * the core's store queue until the others' lines are here, and with 10 more in

@@ -14,6 +14,29 @@
 
 #include "coll/ml/ml.h"
 
+/* Where settings name neither levels nor an algorithm, a scan of at least so
+ * many bytes, and so many for each pair of ranks, adds the data of one rank
+ * after the other, by a chain of all ranks unless one subgroup of shm has them.
+ * A node whose ranks are consecutive then sends one vector; through levels, or
+ * by recursive doubling, about log2 of the number of nodes. This and the chain,
+ * us: simulated hpc-a and hpc-b, 1 node of 8 ranks in two NUMA domains, 64 KiB
+ * 173 and 89, 106 and 47; 8 nodes of 8, 256 KiB 1522 and 594, 547 and 251; 64
+ * of 1, 256 KiB 2533 and 866, 344 and 315; 16 of 24, 1 MiB, which is below the
+ * limit, 7172 and 5399, 3275 and 2884; 4 emulated hosts of 4 on 2 cores, 64 KiB
+ * 268 and 237, 256 KiB 1450 and 1083. */
+enum { LONG_BYTES = CTN_CHUNK_BYTES, BYTES_PER_PAIR = 32 };
+
+void ctn_ml_set_serial(ctn_call_t *call, const ctn_ml_config_t *config)
+{
+    size_t ranks = call->group->chain.place.size;
+    bool automatic = config->algorithm == CTN_ALGORITHM_AUTO &&
+                     ctn_hierarchy_is_automatic(config->hierarchy);
+    bool is_long = ranks > 2 && call->in.bytes >= LONG_BYTES &&
+                   call->in.bytes / BYTES_PER_PAIR / ranks >= ranks;
+    call->serial = call->composition->of == CTN_COLL_SCAN &&
+                   (call->reproducible || (automatic && is_long));
+}
+
 /** Whether the result replaces this rank's data, which are needed until then.
  */
 static bool replaces(const ctn_ml_t *ml)

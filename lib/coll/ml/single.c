@@ -17,6 +17,7 @@ bool ctn_ml_single(const ctn_call_t *call, ctn_ml_config_t *config,
                                 .chunks = 1,
                                 .blocking = call->blocking,
                                 .balanced = call->balanced,
+                                .serial = call->serial,
                                 .algorithm = config->algorithm};
     if (call->in.type != NULL) {
         return false;
@@ -50,13 +51,16 @@ static bool set_single(ctn_ml_t *ml)
 /** The module that can run the call alone; NULL: none. */
 static ctn_module_t *module_for(ctn_ml_t *ml)
 {
-    const ctn_call_t *call = &ml->call;
+    ctn_call_t *call = &ml->call;
     if (call->group->hidden) {
         ctn_ml_follow_settings(call->group);
     }
-    return ctn_ml_config_find(call->group, call->composition->of,
-                              &ml->config) == CATENA_OK &&
-                   !ctn_ml_may_need_flat(call, ml->config)
+    if (ctn_ml_config_find(call->group, call->composition->of, &ml->config) !=
+        CATENA_OK) {
+        return NULL;
+    }
+    ctn_ml_set_serial(call, ml->config);
+    return !ctn_ml_may_need_flat(call, ml->config)
                ? ctn_hierarchy_single(ml->config->hierarchy, ctn_ml_size(ml))
                : NULL;
 }

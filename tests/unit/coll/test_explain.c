@@ -4,6 +4,7 @@
 
 #include <catena/catena.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "oracle/call.h"
@@ -141,8 +142,36 @@ static void reproducible_on_two(job_t *job)
     check_reproducible(job, "hierarchy=\"network:p2p\"", "algorithm=allgather");
 }
 
+/** Long scans leave the levels, unless settings name these. */
+static void long_scans(job_t *job)
+{
+    enum { COUNT = 5000 };
+    static const char *const hierarchies[] = {"auto", "node:shm,network:p2p"};
+    catena_group_t *world = job->context->world;
+    double *in = calloc(COUNT, sizeof(*in));
+    double *out = calloc(COUNT, sizeof(*out));
+    char text[1024];
+    in[COUNT - 1] = 1;
+    for (int i = 0; i < 2; i++) {
+        JOB_CHECK(job, catena_group_set(world, "hierarchy", hierarchies[i]) ==
+                           CATENA_OK);
+        JOB_CHECK(job, catena_scan(in, out, COUNT, CATENA_DOUBLE, CATENA_SUM,
+                                   world) == CATENA_OK);
+        JOB_CHECK(job, out[0] == 0 && out[COUNT - 1] == job->rank + 1);
+        check_text(job, "scan", explain(job, world, "scan", text),
+                   i == 0 ? "scan on network: chain (rule"
+                          : "exscan on node: flat (rule");
+        check_text(job, "scan", text,
+                   i == 0 ? "goes from rank to rank"
+                          : "rules of each subgroup");
+    }
+    free(in);
+    free(out);
+}
+
 START_TEST(groups)
 {
+    ck_assert_int_eq(job_simulate_nodes(RANKS, 3, 1, long_scans), 0);
     ck_assert_int_eq(job_simulate_nodes(RANKS, 3, 1, calls), 0);
     ck_assert_int_eq(job_simulate_node(RANKS, 1, calls), 0);
     ck_assert_int_eq(job_simulate_nodes(RANKS, 3, 1, reproducible), 0);

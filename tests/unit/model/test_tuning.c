@@ -507,6 +507,9 @@ static const struct {
      "recursive-halving", "recursive-halving"},
     {CTN_RULES_SCAN, SHM, 5, false, 16384, "flat", "chain"},
     {CTN_RULES_SCAN, SHM, 5, true, 16384, "flat", "chain"},
+    {CTN_RULES_SCAN, P2P, 5, false, 16384, "recursive-doubling",
+     "recursive-doubling"},
+    {CTN_RULES_SCAN, BIT(CHAIN), 5, false, 512, "chain", "chain"},
 };
 
 START_TEST(limits_that_ship)

@@ -66,7 +66,8 @@ static const struct tuned table[] = {
      "auto,staged,zero-copy,bruck,ring"},
     {"reduce_scatter", &bench_reduce_scatter_block, LENGTH_ALL, 65536,
      "auto,staged,zero-copy,recursive-halving,ring"},
-    {"scan", &bench_scan, LENGTH_BLOCK, VECTOR_BYTES, "auto,flat,chain"},
+    {"scan", &bench_scan, LENGTH_BLOCK, VECTOR_BYTES,
+     "auto,flat,chain,recursive-doubling"},
     {"split", &bench_split, LENGTH_NONE, 0,
      "auto,allgather,allgather-fast,gather-scatter,cheng,bitonic,radix,hash,"
      "hash64"},

@@ -95,6 +95,19 @@ static const ctn_p2p_schedule_t *choose_allreduce(ctn_p2p_t *p2p,
     }
 }
 
+static const ctn_algorithm_t *choose_scan(ctn_p2p_t *p2p, ctn_basic_kind_t kind,
+                                          const ctn_basic_coll_t *basic)
+{
+    ctn_algorithm_set_t possible =
+        basic->serial ? CTN_ALGORITHM_BIT(CHAIN) : CTN_P2P_SCANS;
+    if (ctn_basic_choose(&p2p->module, kind, possible, basic, basic->bytes) ==
+        CTN_ALGORITHM_CHAIN) {
+        return &ctn_p2p_chain_scan.algorithm;
+    }
+    return kind == CTN_SCAN ? &ctn_p2p_inclusive_scan.algorithm
+                            : &ctn_p2p_exclusive_scan.algorithm;
+}
+
 /** Of a reduce or a fan-in, which has no data. ctn_p2p_up chooses its shape
  * when it begins. */
 static const ctn_algorithm_t *choose_reduce(ctn_p2p_t *p2p,
@@ -125,9 +138,8 @@ const ctn_algorithm_t *ctn_p2p_choose(ctn_p2p_t *p2p, ctn_basic_kind_t kind,
     case CTN_ALLREDUCE:
         return &choose_allreduce(p2p, basic)->algorithm;
     case CTN_SCAN:
-        return &ctn_p2p_inclusive_scan.algorithm;
     case CTN_EXSCAN:
-        return &ctn_p2p_exclusive_scan.algorithm;
+        return choose_scan(p2p, kind, basic);
     case CTN_GATHER:
         return &ctn_p2p_gather;
     case CTN_SCATTER:

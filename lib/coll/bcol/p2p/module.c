@@ -471,6 +471,8 @@ static void destroy(ctn_module_t *module)
             [CTN_BCAST] = CTN_P2P_SHAPES,                                      \
             [CTN_REDUCE] = CTN_P2P_SHAPES,                                     \
             [CTN_ALLREDUCE] = CTN_P2P_ALLREDUCES,                              \
+            [CTN_SCAN] = CTN_P2P_SCANS,                                        \
+            [CTN_EXSCAN] = CTN_P2P_SCANS,                                      \
             [CTN_GATHER] = CTN_P2P_AGGREGATIONS,                               \
             [CTN_SCATTER] = CTN_P2P_AGGREGATIONS,                              \
             [CTN_ALLGATHER] = CTN_P2P_ALLGATHERS,                              \

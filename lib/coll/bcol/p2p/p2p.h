@@ -74,7 +74,8 @@ typedef enum ctn_p2p_vector_algorithm {
     CTN_P2P_ALLTOALL,
     CTN_P2P_NOTHING_PAIRWISE, /* barrier, recursive doubling: no data */
     CTN_P2P_BALANCED,         /* reduce by the balanced tree */
-    CTN_P2P_BALANCED_LINEAR   /* the same, all send to the root */
+    CTN_P2P_BALANCED_LINEAR,  /* the same, all send to the root */
+    CTN_P2P_CHAIN_SCAN        /* scan and exscan, from member to member */
 } ctn_p2p_vector_algorithm_t;
 
 /* A signature tells whether a message's sender runs the same algorithm on the
@@ -189,6 +190,8 @@ typedef enum ctn_p2p_shape {
 #define CTN_P2P_ALLREDUCES                                                     \
     (CTN_ALGORITHM_BIT(RECURSIVE_DOUBLING) | CTN_ALGORITHM_BIT(RABENSEIFNER) | \
      CTN_ALGORITHM_BIT(TREE))
+#define CTN_P2P_SCANS                                                          \
+    (CTN_ALGORITHM_BIT(RECURSIVE_DOUBLING) | CTN_ALGORITHM_BIT(CHAIN))
 #define CTN_P2P_ALLGATHERS (CTN_ALGORITHM_BIT(BRUCK) | CTN_ALGORITHM_BIT(RING))
 #define CTN_P2P_REDUCE_SCATTERS                                                \
     (CTN_ALGORITHM_BIT(RECURSIVE_HALVING) | CTN_ALGORITHM_BIT(RING))

@@ -68,6 +68,7 @@ extern const ctn_p2p_schedule_t ctn_p2p_doubling;
 extern const ctn_p2p_schedule_t ctn_p2p_halving;
 extern const ctn_p2p_schedule_t ctn_p2p_inclusive_scan;
 extern const ctn_p2p_schedule_t ctn_p2p_exclusive_scan;
+extern const ctn_p2p_schedule_t ctn_p2p_chain_scan;
 extern const ctn_p2p_schedule_t ctn_p2p_balanced_reduce;
 extern const ctn_p2p_schedule_t ctn_p2p_balanced_linear;
 extern const ctn_p2p_schedule_t ctn_p2p_up;          /* reduce, fan-in */
