@@ -279,7 +279,6 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
     }
     set_call(composition, group, operands, &call);
     call.blocking = true;
-    ctn_ml_set_serial(&call, config);
     if (call.reproducible && run_reproducible(&call, config, &status)) {
         return status;
     }

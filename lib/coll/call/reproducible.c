@@ -15,10 +15,10 @@
  * together both take about as long. */
 enum { WHOLE_BYTES = 4096 };
 
-/* Longer vectors go from rank to rank instead, by a chain (P2P-5), in segments
+/* Longer vectors go from rank to rank instead, by a chain (P2P-5), in fragments
  * that follow each other: a node then sends one vector, but transposed twice
  * one for each of its ranks. The more nodes, the later has the last rank its
- * first segment. The limit, 128 nodes^2 / sqrt(ranks of a node) bytes, was
+ * first fragment. The limit, 128 nodes^2 / sqrt(ranks of a node) bytes, was
  * fitted to simulated hpc-a, hpc-b and sierra with 2 to 64 nodes of 1 to 24
  * ranks: the way that it selects takes at most 1.88 times as long as the
  * other, 1.02 times as the faster one in the geometric mean. Transposed and

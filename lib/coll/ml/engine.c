@@ -388,11 +388,7 @@ static ctn_step_t prepare(ctn_op_t *op)
     }
     catena_status_t status =
         ctn_ml_config_find(call->group, call->composition->of, &ml->config);
-    if (status != CATENA_OK) {
-        return ctn_op_fail(op, status);
-    }
-    ctn_ml_set_serial(&ml->call, ml->config);
-    return CTN_STEP_NEXT;
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 /** Draw the operation's tickets as soon as it is started, so that all ranks use

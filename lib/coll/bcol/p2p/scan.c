@@ -8,14 +8,14 @@
  *
  * Chain. Each member reduces what comes from the member before it with its own
  * data, and sends the result to the member after it. The vector is cut into
- * ceil(log2 m) + 2 segments, which follow each other, so the members work at
+ * ceil(log2 m) + 2 fragments, which follow each other, so the members work at
  * the same time. Members are added one after the other, ((x0 + x1) + x2) and so
- * on. Rounds: m - 1, and one for each further segment. Messages: m - 1 for each
- * segment. Memory: none.
+ * on. Rounds: m - 1, and one for each further fragment. Messages: m - 1 for
+ * each fragment. Memory: none.
  *
  * An exscan reduces each message twice, with this member's data and without;
  * the partial result with these data lies in the eager buffers after those of
- * the rounds, or segments. */
+ * the rounds, or fragments. */
 
 #include "coll/bcol/p2p/rounds.h"
 
@@ -108,53 +108,54 @@ const ctn_p2p_schedule_t ctn_p2p_exclusive_scan = {
 /** State of the operation. */
 typedef struct chain_scan {
     ctn_p2p_rounds_t rounds;   /* first */
-    const unsigned char *next; /* the segment to be sent next */
+    const unsigned char *next; /* the fragment to be sent next */
 } chain_scan_t;
 
-/** The number of segments, for vectors of any length: so members whose lengths
+/** The number of fragments, for vectors of any length: so members whose lengths
  * differ send as many messages. */
-static unsigned segments_of(const chain_scan_t *chain)
+static unsigned fragments_of(const chain_scan_t *chain)
 {
     return ctn_p2p_eager_slots(chain->rounds.call.p2p->rounds) / 2;
 }
 
-/** Where a segment begins; that of number `segments`: where the vector ends. */
-static size_t begin_of(const chain_scan_t *chain, unsigned segment)
+/** Where a fragment begins; that of number `fragments`: where the vector ends.
+ */
+static size_t begin_of(const chain_scan_t *chain, unsigned fragment)
 {
     const ctn_basic_coll_t *basic = chain->rounds.call.basic;
     size_t each = basic->by.type->bytes;
-    return basic->bytes / each * segment / segments_of(chain) * each;
+    return basic->bytes / each * fragment / fragments_of(chain) * each;
 }
 
-static size_t bytes_of(const chain_scan_t *chain, unsigned segment)
+static size_t bytes_of(const chain_scan_t *chain, unsigned fragment)
 {
-    return begin_of(chain, segment + 1) - begin_of(chain, segment);
+    return begin_of(chain, fragment + 1) - begin_of(chain, fragment);
 }
 
-/** Round `index`: send the segment before that; receive the segment. */
+/** Round `index`: send the fragment before that; receive the fragment. */
 static bool pass_on(ctn_op_t *op, unsigned index)
 {
     chain_scan_t *chain = ctn_op_state(op);
     ctn_p2p_rounds_t *rounds = &chain->rounds;
     const ctn_p2p_t *p2p = rounds->call.p2p;
     const unsigned char *in = rounds->call.basic->in;
-    if (index > 0 && index <= segments_of(chain) && p2p->me + 1 < p2p->size) {
+    if (index > 0 && index <= fragments_of(chain) && p2p->me + 1 < p2p->size) {
         ctn_p2p_round_send(rounds, p2p->me + 1, index - 1,
                            p2p->me > 0 ? chain->next
                                        : in + begin_of(chain, index - 1),
                            bytes_of(chain, index - 1));
     }
-    if (index < segments_of(chain) && p2p->me > 0) {
+    if (index < fragments_of(chain) && p2p->me > 0) {
         ctn_p2p_round_receive(rounds, p2p->me - 1, index,
                               bytes_of(chain, index));
     }
-    return index <= segments_of(chain);
+    return index <= fragments_of(chain);
 }
 
-/** Reduce the segment that has arrived. The first member receives none: it
+/** Reduce the fragment that has arrived. The first member receives none: it
  * copies its data. */
-static catena_status_t take_segment(ctn_op_t *op, unsigned index,
-                                    unsigned char *theirs)
+static catena_status_t take_fragment(ctn_op_t *op, unsigned index,
+                                     unsigned char *theirs)
 {
     chain_scan_t *chain = ctn_op_state(op);
     const ctn_p2p_call_t *call = &chain->rounds.call;
@@ -164,7 +165,7 @@ static catena_status_t take_segment(ctn_op_t *op, unsigned index,
     const unsigned char *own = (const unsigned char *)basic->in + from;
     unsigned char *out = (unsigned char *)basic->out + from;
     bool inclusive = call->kind == CTN_SCAN;
-    if (call->p2p->me == 0 && index == segments_of(chain) && inclusive) {
+    if (call->p2p->me == 0 && index == fragments_of(chain) && inclusive) {
         ctn_p2p_copy(op, basic->out, basic->in, basic->bytes);
     }
     if (theirs == NULL) {
@@ -173,7 +174,7 @@ static catena_status_t take_segment(ctn_op_t *op, unsigned index,
     unsigned char *sum =
         inclusive ? out
         : call->p2p->me + 1 < call->p2p->size
-            ? ctn_op_eager(op, segments_of(chain) + index, 1, bytes)
+            ? ctn_op_eager(op, fragments_of(chain) + index, 1, bytes)
             : NULL;
     if (sum != NULL) {
         ctn_p2p_reduce(op, theirs, own, sum, bytes);
@@ -189,5 +190,5 @@ const ctn_p2p_schedule_t ctn_p2p_chain_scan = {
     CTN_P2P_ROUNDS("p2p/scan, chain", chain_scan_t, false),
     .signature = CTN_P2P_CHAIN_SCAN,
     .round = pass_on,
-    .take = take_segment,
+    .take = take_fragment,
 };
