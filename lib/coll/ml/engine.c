@@ -425,8 +425,16 @@ static ctn_step_t draw_tickets(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** Whether the flat hierarchy is only faster: if it cannot be built, the call
+ * runs on the configured one. */
+static bool may_return(const ctn_ml_t *ml)
+{
+    return ml->call.serial && !ml->call.reproducible && ml->main->in_order;
+}
+
 /** Wait for the ticket of the configured hierarchy, and choose between it and
- * the flat one. */
+ * the flat one. A call that may return keeps its ticket until it is known
+ * whether it does. */
 static ctn_step_t await_ticket(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_ml_of(op);
@@ -437,7 +445,7 @@ static ctn_step_t await_ticket(ctn_op_t *op)
     if (ml->flat != NULL && !ctn_ml_serves(ml->main, &ml->call) &&
         ml->main->status == CATENA_OK) {
         ml->hierarchy = ml->flat;
-        ml->main->tickets->serving++;
+        ml->main->tickets->serving += may_return(ml) ? 0 : 1;
     }
     return CTN_STEP_NEXT;
 }
@@ -452,6 +460,12 @@ static ctn_step_t await_flat(ctn_op_t *op)
     }
     if (!is_served(ml->flat, ml->ticket[1])) {
         return CTN_STEP_WAIT;
+    }
+    if (ml->hierarchy == ml->flat && may_return(ml)) {
+        bool returns = ml->flat->status != CATENA_OK;
+        ml->hierarchy = returns ? ml->main : ml->flat;
+        ml->main->tickets->serving += returns ? 0 : 1;
+        ml->call.serial = !returns;
     }
     if (ml->hierarchy != ml->flat) {
         ml->flat->tickets->serving++;
