@@ -134,8 +134,17 @@ static void split_otherwise(const mismatch_t *m, bool right,
         call->receive.counts[m->odd] = 0;
     }
     if (kind_of(m) == ORACLE_ALLGATHERV) {
-        call->receive.counts[m->odd] += (size_t)call->wrong_by;
-        call->receive.counts[victim(m)] -= (size_t)call->wrong_by;
+        size_t *from = &call->receive.counts[victim(m)];
+        size_t *to = &call->receive.counts[m->odd];
+        size_t some = (size_t)labs((long)call->wrong_by);
+        if (call->wrong_by < 0) {
+            size_t *other = from;
+            from = to;
+            to = other;
+        }
+        some = some < *from ? some : *from;
+        *from -= some;
+        *to += some;
     }
 }
 

@@ -1,8 +1,10 @@
 /* A rank whose heap is exhausted, so it cannot do its part of a hierarchical
  * collective, of a split (STARVED=split), or of an exchange with neighbors
  * (STARVED=neighbor), or of a sparse exchange (STARVED=sparse). All operations
- * end, there and on every rank that waits for it, even in another group. Runs
- * as processes on two nodes or more. Prints "ok - " for each rank. */
+ * end, there and on every rank that waits for it, even in another group.
+ * STARVED=flat: a rank without memory for the flat hierarchy of a long scan,
+ * which then runs through levels. Runs as processes on two nodes or more.
+ * Prints "ok - " for each rank. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -109,6 +111,51 @@ static catena_status_t run(catena_context_t *context, const double *in,
     return status;
 }
 
+/** A long scan when rank 0 has memory for it, but not for the flat hierarchy.
+ */
+static catena_status_t scan_through_levels(catena_context_t *context,
+                                           double *in, double *out)
+{
+    catena_group_t *world = catena_world(context);
+    int rank = catena_group_rank(world);
+    void *enough = catena_malloc(context, (size_t)2 << 20);
+    catena_status_t status = /* the levels then have their buffers */
+        catena_scan(in, out, ELEMENTS / 5, CATENA_DOUBLE, CATENA_SUM, world);
+    if (rank == 0) {
+        take_heap(context);
+    }
+    catena_free(context, enough);
+    for (int i = 0; i < ELEMENTS; i++) {
+        in[i] = rank + i;
+    }
+    if (status == CATENA_OK) {
+        status =
+            catena_scan(in, out, ELEMENTS, CATENA_DOUBLE, CATENA_SUM, world);
+    }
+    for (int i = 0; i < ELEMENTS && status == CATENA_OK; i++) {
+        if (out[i] != rank * (rank + 1) / 2 + (rank + 1.0) * i) {
+            status = CATENA_ERR_STATE;
+        }
+    }
+    return status;
+}
+
+/** As the comment at the top says. @return the exit status */
+static int run_through_levels(catena_context_t *context, double *in,
+                              double *out)
+{
+    catena_group_t *world = catena_world(context);
+    int rank = catena_group_rank(world);
+    catena_status_t status = scan_through_levels(context, in, out);
+    char text[512];
+    (void)catena_group_explain(world, "scan", text, sizeof(text));
+    bool right =
+        status == CATENA_OK && strstr(text, "levels=\"node:shm(") != NULL;
+    printf("%s - rank %d scans without a flat hierarchy: %s, %s\n",
+           right ? "ok" : "not ok", rank, catena_status_string(status), text);
+    return catena_finalize(&context) != CATENA_OK;
+}
+
 int main(void)
 {
     catena_context_t *context;
@@ -118,6 +165,13 @@ int main(void)
     double *in = calloc(ELEMENTS, sizeof(*in));
     double *out = calloc(MOST * ELEMENTS, sizeof(*out));
     int rank = catena_group_rank(catena_world(context));
+    const char *what = getenv("STARVED");
+    if (what != NULL && strcmp(what, "flat") == 0) {
+        int end = run_through_levels(context, in, out);
+        free(in);
+        free(out);
+        return end;
+    }
     catena_group_t *group = NULL;
     catena_neighborhood_t *complete = NULL;
     catena_status_t status = run(context, in, out, &group, &complete);
