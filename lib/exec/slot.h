@@ -6,6 +6,24 @@
 /* Messages that fit a slot of a sequence, or its eager buffer. For messages of
  * any length see exec/message.h. */
 
+/** Shorter messages gain nothing by turns. */
+#define CTN_TURN_BYTES CTN_PICK(1024u, 64u)
+
+/** Where a message of `bytes` begins in an eager buffer that takes `room`
+ * bytes: messages take turns in it, by pages (decision 0044).
+ * @param generations of the buffer; operation `seq` uses one of them */
+static inline size_t ctn_eager_turn(uint64_t seq, uint32_t generations,
+                                    size_t room, size_t bytes)
+{
+    const size_t page = CTN_PICK(4096, 64);
+    if (bytes <= CTN_TURN_BYTES) {
+        return 0;
+    }
+    uint32_t lines = (uint32_t)((bytes > page ? bytes : page) + 63) / 64 | 1;
+    uint32_t turns = (uint32_t)room / (lines * 64);
+    return turns > 1 ? (uint32_t)(seq / generations) % turns * (lines * 64) : 0;
+}
+
 /** This rank's slot `slot` in the generation of an operation. */
 static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
 {

@@ -39,10 +39,12 @@ _Static_assert(sizeof(ctn_member_t) == 32, "entries of fixed size");
  * different classes do not overlap, so a location that holds a word never holds
  * data. */
 #define CTN_EAGER_ROWS_BYTES 65536u /* limit for all blocks of a row */
-/* Limits for one block: of two members, and with more ranks than cores (2 KiB,
- * malloc, 8 ranks on 2 cores: 38 us, 57 through staging buffers); and of more
- * members with a core each. */
+/* Limits for one block: with more ranks than cores (2 KiB, malloc, 8 ranks on 2
+ * cores: 38 us, 57 through staging buffers); of two members with a core each (2
+ * KiB, malloc and heap: 1.00 us in rows, 0.95 and 0.81 otherwise); and of more.
+ */
 #define CTN_EAGER_ROWS_BLOCK_BYTES 2048u
+#define CTN_EAGER_ROWS_PAIR_BYTES 1024u
 #define CTN_EAGER_ROWS_NODE_BYTES 512u
 
 /** Return the largest block for so many members, if one row can hold all of
@@ -50,8 +52,9 @@ _Static_assert(sizeof(ctn_member_t) == 32, "entries of fixed size");
 static inline size_t ctn_eager_rows_most_bytes(uint32_t members,
                                                bool oversubscribed)
 {
-    return members > 2 && !oversubscribed ? CTN_EAGER_ROWS_NODE_BYTES
-                                          : CTN_EAGER_ROWS_BLOCK_BYTES;
+    return oversubscribed ? CTN_EAGER_ROWS_BLOCK_BYTES
+           : members > 2  ? CTN_EAGER_ROWS_NODE_BYTES
+                          : CTN_EAGER_ROWS_PAIR_BYTES;
 }
 
 /** Return whether blocks of so many bytes are sent through eager rows. */

@@ -307,6 +307,14 @@ ctn_step_t ctn_pairwise_end(ctn_op_t *op, const ctn_pairwise_t *x)
     return ctn_op_fail(op, x->status);
 }
 
+/** How many eager buffers receive blocks of this exchange. */
+static uint32_t eager_buffers_of(const ctn_pairwise_t *x)
+{
+    bool takes_turns = pairwise_is_pair(x) &&
+                       ctn_blocks_bytes(x->receive, 1 - x->me) > CTN_TURN_BYTES;
+    return takes_turns ? PAIRWISE_PAIR_BUFFERS : x->slots;
+}
+
 ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
 {
     if (x->opened) {
@@ -326,7 +334,8 @@ ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
      * block of unexpected length may arrive in any of them. */
     (void)ctn_op_slot(op, x->slots > 0 ? x->slots - 1 : 0);
     if (!is_inline(x) && x->n > 1 &&
-        ctn_group_take_eager(x->topo->group, x->slots) != CATENA_OK) {
+        ctn_group_take_eager(x->topo->group, eager_buffers_of(x)) !=
+            CATENA_OK) {
         /* the other members wait for this one */
         return ctn_op_fail(op, ctn_op_give_up(op, CATENA_ERR_NO_MEMORY));
     }

@@ -23,15 +23,15 @@
  *   inline      in the slot (<= CTN_LINE_BYTES on a node, CTN_INLINE_BYTES
  *               between nodes)
  *   eager       in the eager buffer of the slot, without a CTS
- *               (<= CTN_SMALL_EAGER_BYTES on a node, CTN_REMOTE_EAGER_BYTES
- *               between nodes)
+ *               (<= CTN_LONG_EAGER_BYTES)
  *   rendezvous  a transfer (exec/transfer.h) after the receiver's CTS; staging
  *               buffers are the eager buffer or, for large blocks, memory that
- *               the receiver allocates. On a node the sender of a contiguous
- *               block that the receiver can read, in the heap or by its
- *               address, sends an RTS instead, and the receiver copies the
- *               block: the data are then in the cache of the rank that uses
- *               them (decision 0043)
+ *               the receiver allocates
+ * On a node the sender of a contiguous block of more than CTN_SMALL_EAGER_BYTES
+ * that the receiver can read, in the heap or, by rendezvous, by its address,
+ * sends an RTS instead, and the receiver copies the block: the data are then in
+ * the cache of the rank that uses them (decision 0043).
+ *
  * Words and CTS hold the length of the block. If sender and receiver have
  * different lengths, no data reach the receive buffer; the exchange goes on and
  * ends with an error on the receiver, and also on the sender if it gets a CTS:
@@ -53,12 +53,10 @@
  * exchange: the group rank if all members of the group take part, else the
  * local rank. */
 
-/* The longest eager block between nodes: what an eager buffer holds. An eager
- * block is copied twice, but needs no CTS, which takes a round trip and,
- * between nodes, one more message. On a node it is what the smallest eager
- * buffers hold: 2 ranks with a core each, alltoallw of 1 KiB of malloc, 0.85 us
- * eager, 1.32 with a CTS; of 2 KiB 1.40 and 1.73. */
-#define CTN_REMOTE_EAGER_BYTES (CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES)
+/* The longest eager block: what an eager buffer holds. An eager block is copied
+ * twice, but needs no CTS, which takes a round trip and, between nodes, one
+ * more message. */
+#define CTN_LONG_EAGER_BYTES (CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES)
 
 /* The longest inline block on a node: what fits the cache line of the slot's
  * word. If a block took both lines of the slot, the polling receiver would

@@ -229,10 +229,11 @@ static ctn_step_t send_late_cts(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
 
 /** Receive an inline or eager block that has arrived. WAIT: it has not, or may
  * not be copied yet. */
-static ctn_step_t receive_eager(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
-                                const ctn_span_t *block,
+static ctn_step_t receive_eager(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
+                                uint32_t slot, const ctn_span_t *block,
                                 pairwise_protocol_t protocol)
 {
+    const unsigned char *memory = (const void *)ctn_group_block(x->topo->group);
     const ctn_pairwise_stream_t *stream = &x->stream[slot];
     const ctn_slot_t *own = ctn_op_slot(op, slot);
     if (ctn_word_load(&own->word[0]) !=
@@ -243,8 +244,10 @@ static ctn_step_t receive_eager(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
     }
     if (protocol == PAIRWISE_INLINE || !stream->posted) {
         ctn_span_write(op->exec, block, 0, block->bytes,
-                       protocol == PAIRWISE_INLINE ? own->data
-                                                   : own_eager(op, x, slot));
+                       protocol == PAIRWISE_INLINE
+                           ? own->data
+                           : memory + pairwise_eager_at(x, op->seq, slot, peer,
+                                                        block->bytes));
     }
     return CTN_STEP_NEXT;
 }
@@ -264,45 +267,60 @@ static bool has_rts(const ctn_op_t *op, const ctn_pairwise_t *x, uint32_t slot,
 }
 
 /** Copy a block from the memory of its sender.
- * @param t the transfer that was opened for it
  * @return whether it is there. A peer that has aborted may have used its buffer
  *         for something else */
-static bool read_block(ctn_op_t *op, const ctn_transfer_recv_t *t,
+static bool read_block(ctn_op_t *op, ctn_endpoint_t *from,
                        const ctn_span_t *block, uint64_t source)
 {
-    bool there = ctn_read_place(op->exec, t->from, source, block);
+    bool there = ctn_read_place(op->exec, from, source, block);
     ctn_exec_check_abort_flag(op->exec);
     return there && op->exec->status == CATENA_OK;
 }
 
-/** Receive a block of a rendezvous. */
-static ctn_step_t receive_long(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
-                               const ctn_span_t *block)
+/** Read the block of an RTS of the right length, and tell its sender. */
+static ctn_step_t receive_by_rts(ctn_op_t *op, const ctn_pairwise_t *x,
+                                 uint32_t peer, const ctn_span_t *block,
+                                 uint64_t source)
 {
-    ctn_pairwise_stream_t *stream = &x->stream[slot];
-    ctn_transfer_recv_t *t = &x->transfer[slot];
-    pairwise_rts_t rts;
-    bool is_read = has_rts(op, x, slot, &rts);
-    if (!may_overwrite(op, x, stream, is_read ? NULL : t)) {
-        return CTN_STEP_WAIT;
-    }
-    if (!is_read) {
-        return ctn_transfer_recv_block(op, t, block);
-    }
-    if (rts.bytes != block->bytes) {
-        return CTN_STEP_WAIT; /* see has_mismatch */
-    }
-    if (!read_block(op, t, block, rts.source)) {
+    const ctn_member_t *from = pairwise_member(x, peer);
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, from->address.process, &endpoint);
+    if (status == CATENA_OK && !read_block(op, endpoint, block, source)) {
         return op->exec->status != CATENA_OK
                    ? ctn_op_fail(op, op->exec->status)
                    : CTN_STEP_WAIT; /* its group fails */
     }
-    op->exec->tally.bytes += block->bytes;
-    op->exec->tally.messages++;
-    catena_status_t status =
-        ctn_signal(t->from, t->cts + offsetof(ctn_cts_t, word),
-                   ctn_flag(op->seq, PAIRWISE_READ));
+    if (status == CATENA_OK) {
+        op->exec->tally.bytes += block->bytes;
+        op->exec->tally.messages++;
+        status = ctn_transfer_send_cts(op, from->address, cts_at(op, x, from),
+                                       PAIRWISE_READ, 0, block->bytes);
+    }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** Receive what is there of a block. */
+static ctn_step_t receive_block(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
+                                uint32_t slot, const ctn_span_t *block)
+{
+    ctn_pairwise_stream_t *stream = &x->stream[slot];
+    pairwise_protocol_t protocol = pairwise_protocol_of(x, block->bytes, peer);
+    bool eager = protocol != PAIRWISE_RENDEZVOUS;
+    pairwise_rts_t rts;
+    if (block->bytes > CTN_SMALL_EAGER_BYTES && has_rts(op, x, slot, &rts)) {
+        /* with another length: see has_mismatch */
+        return rts.bytes == block->bytes && may_overwrite(op, x, stream, NULL)
+                   ? receive_by_rts(op, x, peer, block, rts.source)
+                   : CTN_STEP_WAIT;
+    }
+    if (eager) {
+        return receive_eager(op, x, peer, slot, block, protocol);
+    }
+    ctn_transfer_recv_t *t = &x->transfer[slot];
+    return may_overwrite(op, x, stream, t)
+               ? ctn_transfer_recv_block(op, t, block)
+               : CTN_STEP_WAIT;
 }
 
 ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
@@ -311,16 +329,14 @@ ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     uint32_t round = pairwise_round_of(x, slot, stream->receive_turn);
     uint32_t peer = pairwise_receive_peer(x, round);
     size_t bytes = pairwise_bytes_of(x, x->receive, round, peer);
-    pairwise_protocol_t protocol = pairwise_protocol_of(x, bytes, peer);
-    bool eager = protocol != PAIRWISE_RENDEZVOUS;
+    bool eager = pairwise_protocol_of(x, bytes, peer) != PAIRWISE_RENDEZVOUS;
     ctn_step_t step = ctn_pairwise_send_cts(op, x, slot);
     if (step != CTN_STEP_WAIT ||
         pairwise_is_undecided(x, peer, x->posted.staged)) {
         return step;
     }
     ctn_span_t block = pairwise_block_of(x, x->receive, round, peer);
-    step = eager ? receive_eager(op, x, slot, &block, protocol)
-                 : receive_long(op, x, slot, &block);
+    step = receive_block(op, x, peer, slot, &block);
     if (step != CTN_STEP_WAIT) {
         return step;
     }

@@ -24,8 +24,9 @@ static int put_eager(ctn_op_t *op, const ctn_pairwise_t *x,
         .offset = protocol == PAIRWISE_INLINE
                       ? ctn_slot_data_offset(op->sequence, out->to, op->seq,
                                              out->slot)
-                      : out->to.offset +
-                            ctn_group_eager(x->topo->group, op->seq, out->slot),
+                      : out->to.offset + pairwise_eager_at(x, op->seq,
+                                                           out->slot, out->peer,
+                                                           out->block.bytes),
         .word =
             ctn_slot_word_offset(op->sequence, out->to, op->seq, out->slot, 0),
         .value = ctn_flag(op->seq, pairwise_eager_count(out->stream->send_turn,
@@ -74,17 +75,21 @@ static ctn_step_t refuse(ctn_op_t *op, const outgoing_t *out, uint64_t bytes)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Whether the receiver can read a block of a rendezvous, and where. */
+/** Whether the receiver reads a block, and where. A block that fits an eager
+ * buffer only from the heap. */
 static bool may_be_read(const ctn_op_t *op, const ctn_pairwise_t *x,
-                        const outgoing_t *out, uint64_t *source)
+                        const outgoing_t *out, pairwise_protocol_t protocol,
+                        uint64_t *source)
 {
-    if (x->in_place || x->list != NULL || out->block.type != NULL ||
+    if (out->block.bytes <= CTN_SMALL_EAGER_BYTES || x->in_place ||
+        x->list != NULL || out->block.type != NULL ||
         ctn_pointer(out->endpoint, 0) == NULL) {
         return false;
     }
     *source = ctn_place_for(op->exec, out->endpoint, out->block.base,
                             out->block.bytes);
-    return *source != CTN_STAGED;
+    return protocol == PAIRWISE_RENDEZVOUS ? *source != CTN_STAGED
+                                           : *source <= CTN_PLACE_MOST;
 }
 
 static ctn_step_t send_rts(ctn_op_t *op, const outgoing_t *out, uint64_t source)
@@ -133,10 +138,11 @@ static ctn_step_t send_block(ctn_op_t *op, ctn_pairwise_t *x,
                    : refuse(op, out, out->block.bytes);
     }
     uint64_t source;
+    if (may_be_read(op, x, out, protocol, &source)) {
+        return send_rts(op, out, source);
+    }
     if (protocol == PAIRWISE_RENDEZVOUS) {
-        return may_be_read(op, x, out, &source) ? send_rts(op, out, source)
-               : cts != NULL                    ? send_transfer(op, out, cts)
-                                                : CTN_STEP_WAIT;
+        return cts != NULL ? send_transfer(op, out, cts) : CTN_STEP_WAIT;
     }
     int sent = put_eager(op, x, out, protocol);
     op->exec->tally.messages += sent > 0;
@@ -157,7 +163,8 @@ ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     }
     const ctn_cts_t *cts = NULL;
     op->waits_for = pairwise_rank_of(x, peer);
-    if (protocol == PAIRWISE_RENDEZVOUS || stream->send_turn > 0) {
+    if (protocol == PAIRWISE_RENDEZVOUS || stream->send_turn > 0 ||
+        stream->rts_sent) {
         cts = cts_of(op, x, pairwise_rank_of(x, peer));
     }
     if (stream->rts_sent) {

@@ -59,11 +59,38 @@ pairwise_protocol_of(const ctn_pairwise_t *x, size_t bytes, uint32_t peer)
                    ? PAIRWISE_INLINE
                    : PAIRWISE_EAGER;
     }
-    return bytes <= CTN_REMOTE_EAGER_BYTES &&
-                   bytes <= ctn_group_eager_bytes(x->topo->group) &&
-                   pairwise_is_remote(x, peer)
+    return bytes <= CTN_LONG_EAGER_BYTES &&
+                   bytes <= ctn_group_eager_bytes(x->topo->group)
                ? PAIRWISE_EAGER
                : PAIRWISE_RENDEZVOUS;
+}
+
+/** In a group of two the long eager blocks, all in one slot, take turns in so
+ * many eager buffers. */
+#define PAIRWISE_PAIR_BUFFERS 8u
+
+static inline bool pairwise_is_pair(const ctn_pairwise_t *x)
+{
+    return x->n == 2 && x->by_rank != NULL && x->list == NULL &&
+           !x->topo->oversubscribed;
+}
+
+/** Where an eager block from or for a peer begins in the receiver's control
+ * block. */
+static inline uint64_t pairwise_eager_at(const ctn_pairwise_t *x, uint64_t seq,
+                                         uint32_t slot, uint32_t peer,
+                                         size_t bytes)
+{
+    const catena_group_t *group = x->topo->group;
+    if (bytes <= CTN_TURN_BYTES || x->topo->oversubscribed ||
+        pairwise_is_remote(x, peer)) {
+        return ctn_group_eager(group, seq, slot);
+    }
+    bool pair = pairwise_is_pair(x);
+    size_t room = ctn_group_eager_bytes(group);
+    return ctn_group_eager(group, seq, pair ? 0 : slot) +
+           ctn_eager_turn(seq, CTN_GENERATIONS,
+                          pair ? PAIRWISE_PAIR_BUFFERS * room : room, bytes);
 }
 
 /* ---- rounds ---- */
@@ -182,7 +209,7 @@ static inline uint32_t pairwise_eager_count(uint32_t turn, size_t bytes)
     return pairwise_turn(turn) | (uint32_t)bytes;
 }
 
-_Static_assert(CTN_REMOTE_EAGER_BYTES < PAIRWISE_RTS &&
+_Static_assert(CTN_LONG_EAGER_BYTES < PAIRWISE_RTS &&
                    (uint64_t)CTN_PAIRWISE_TURNS << 20 <= CTN_FRAGMENT_COUNT,
                "eager blocks do not count fragments");
 

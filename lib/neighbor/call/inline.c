@@ -123,7 +123,7 @@ static inline unsigned char *payload_of(const ctn_inline_end_t *end,
     return bytes <= CTN_INLINE_BYTES
                ? slot_of(end, seq)->data
                : end->eager +
-                     ctn_link_generation(seq) * (size_t)end->eager_bytes;
+                     ctn_link_eager_at(seq, true, end->eager_bytes, bytes);
 }
 
 /** The block of sent message m. */

@@ -106,7 +106,7 @@ static ctn_inline_path_t *make(const catena_neighborhood_t *neighborhood,
     };
     set_ends(neighborhood, schedule, path->end);
     for (uint32_t i = 0; i < ends; i++) {
-        uint32_t bytes = path->end[i].eager_bytes;
+        uint32_t bytes = ctn_link_most_bytes(true, path->end[i].eager_bytes);
         path->most_bytes = bytes < path->most_bytes ? bytes : path->most_bytes;
     }
     return path;

@@ -49,7 +49,8 @@ static void set_eager_bytes(links_t *links)
         bool is_local = links->in[i].peer.local;
         links->in[i].eager_bytes = ctn_link_eager_bytes(
             is_local ? local : links->ins - local,
-            ctn_link_most_eager(is_local),
+            ctn_link_most_eager(is_local,
+                                links->neighborhood->exec->oversubscribed),
             is_local ? CTN_LINK_EAGER_NODE : CTN_LINK_EAGER_ALL);
     }
 }

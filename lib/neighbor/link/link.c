@@ -21,8 +21,10 @@
  *   16 ranks on 2 cores with 4 neighbors each, where the sender of a zero-copy
  *   message has to wait until the receiver has run: one exchange after a
  *   barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36; exchange after
- *   exchange: 2 KiB 21 and 19, 8 KiB 35 and 24. */
+ *   exchange: 2 KiB 21 and 19, 8 KiB 35 and 24.
+ * With a core each messages take turns in the buffer (ctn_eager_turn). */
 #define EAGER_LOCAL CTN_PICK((size_t)8 << 10, (size_t)512)
+#define EAGER_TURNS CTN_PICK((size_t)64 << 10, (size_t)1 << 10)
 
 _Static_assert(EAGER_MOST <= CTN_STAGING_BYTES,
                "an eager message is packed into one staging buffer");
@@ -30,9 +32,9 @@ _Static_assert(EAGER_LEAST > CTN_INLINE_BYTES, "shorter ones are inline");
 
 /* ---- memory ---- */
 
-size_t ctn_link_most_eager(bool local)
+size_t ctn_link_most_eager(bool local, bool oversubscribed)
 {
-    return local ? EAGER_LOCAL : EAGER_MOST;
+    return !local ? EAGER_MOST : oversubscribed ? EAGER_LOCAL : EAGER_TURNS;
 }
 
 uint32_t ctn_link_eager_bytes(uint32_t links, size_t most, size_t all)

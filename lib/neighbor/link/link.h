@@ -16,7 +16,7 @@
  * protocol by the length, by whether the receiver is on its node, and there by
  * where the data lie:
  *   inline      in the slot                      (<= CTN_INLINE_BYTES)
- *   eager       in the slot's eager buffer       (<= eager_bytes)
+ *   eager       in the slot's eager buffer       (<= ctn_link_most_bytes)
  *   zero-copy   on a node: the slot tells where the data lie in the sender's
  *               arena; the receiver reads them there and acknowledges it
  *   rendezvous  a transfer (exec/transfer.h) to the receive buffer, or to
@@ -41,9 +41,17 @@
 
 /** Largest eager buffers of a link, and of all links between nodes, or on a
  * node, at a receiver. */
-size_t ctn_link_most_eager(bool local);
+size_t ctn_link_most_eager(bool local, bool oversubscribed);
 #define CTN_LINK_EAGER_ALL ((size_t)4 << 20)
 #define CTN_LINK_EAGER_NODE ((size_t)512 << 10)
+
+/** The longest message that an eager buffer takes. On a node messages take
+ * turns in it. */
+static inline uint32_t ctn_link_most_bytes(bool local, uint32_t eager_bytes)
+{
+    const uint32_t most = CTN_PICK(16384, 512);
+    return local && eager_bytes > most ? most : eager_bytes;
+}
 
 /** Whether a message on the node that lies in the heap is a zero-copy send
  * though it fits an eager buffer: if ranks have a core each. With more ranks

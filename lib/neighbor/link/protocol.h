@@ -3,6 +3,7 @@
 
 #include "core/tiny.h"
 #include "exec/attach.h"
+#include "exec/slot.h"
 #include "neighbor/link/link.h"
 
 /** Shortest message for which a receiver posts its buffer. */
@@ -36,6 +37,16 @@ _Static_assert(sizeof(ctn_link_rts_t) <= 64 - offsetof(ctn_slot_t, data),
 static inline unsigned ctn_link_generation(uint64_t seq)
 {
     return seq % CTN_LINK_GENERATIONS;
+}
+
+/** Where a message begins in the eager buffers of a link. */
+static inline size_t ctn_link_eager_at(uint64_t seq, bool local,
+                                       uint32_t eager_bytes, size_t bytes)
+{
+    return ctn_link_generation(seq) * (size_t)eager_bytes +
+           (local
+                ? ctn_eager_turn(seq, CTN_LINK_GENERATIONS, eager_bytes, bytes)
+                : 0);
 }
 
 /** Index of an operation's entries in the link control. */

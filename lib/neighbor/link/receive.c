@@ -195,7 +195,8 @@ ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
                        count <= CTN_INLINE_BYTES
                            ? slot->data
                            : in->eager +
-                                 ctn_link_generation(op->seq) * in->eager_bytes,
+                                 ctn_link_eager_at(op->seq, in->peer.local,
+                                                   in->eager_bytes, count),
                        count, r);
 }
 

@@ -241,10 +241,10 @@ static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
                              const ctn_span_t *spans, size_t bytes,
                              ctn_link_send_handle_t *sending)
 {
-    uint64_t to =
-        bytes <= CTN_INLINE_BYTES
-            ? ctn_link_data_at(out, op->seq)
-            : out->eager + ctn_link_generation(op->seq) * out->eager_bytes;
+    uint64_t to = bytes <= CTN_INLINE_BYTES
+                      ? ctn_link_data_at(out, op->seq)
+                      : out->eager + ctn_link_eager_at(op->seq, out->peer.local,
+                                                       out->eager_bytes, bytes);
     const ctn_put_t put = {.endpoint = out->peer.endpoint,
                            .offset = to,
                            .word = ctn_link_word_at(out, op->seq, 0),
@@ -272,7 +272,7 @@ static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
         return ctn_op_fail(op, status);
     }
     bool local = out->peer.local;
-    bool is_long = bytes > out->eager_bytes;
+    bool is_long = bytes > ctn_link_most_bytes(local, out->eager_bytes);
     if (local ? ctn_link_uses_posted(op->exec, bytes) : is_long) {
         ctn_step_t step = begin_transfer(op, out, spans, bytes, sending);
         if (step != CTN_STEP_WAIT || sending->state != SENDING_NEW) {

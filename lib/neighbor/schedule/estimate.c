@@ -96,8 +96,9 @@ static double held_ns(const catena_neighborhood_t *neighborhood,
     }
     double in_rounds = unit * (double)times->rounds[weighed];
     double rounds = (double)times->rounds[false]; /* each takes 1 */
-    double eager = ctn_link_eager_bytes(
-        facts->most_degree, ctn_link_most_eager(false), CTN_LINK_EAGER_ALL);
+    double eager = ctn_link_eager_bytes(facts->most_degree,
+                                        ctn_link_most_eager(false, false),
+                                        CTN_LINK_EAGER_ALL);
     return in_rounds * costs->byte[CTN_REMOTE] +
            (in_rounds <= rounds * eager
                 ? in_rounds * costs->packed / 2

@@ -174,8 +174,8 @@ void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
     if (bytes <= call->shm->descriptor_data) {
         return shm_descriptor_of(call, i)->data;
     }
-    if (bytes > SHM_EAGER_ROW_BYTES) {
-        return shm_staging_of(call, i);
+    if (bytes > shm_row_data(call->shm, call->kind)) {
+        return shm_staging_of(call, i, bytes);
     }
     /* The rows of a generation lie side by side. */
     unsigned char *first = ctn_node_entry(area, &area->row, call->seq, 0);

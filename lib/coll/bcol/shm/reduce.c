@@ -236,7 +236,7 @@ static bool fold_fragment(shm_call_t *call)
     uint32_t me = call->shm->me;
     fragment_t fragment = fragment_of(call, me);
     if (!fold(call, call->shm->size, fragment,
-              shm_staging_of(call, me) + fragment.at)) {
+              shm_staging_of(call, me, call->basic->bytes) + fragment.at)) {
         return false;
     }
     ctn_node_arrive(call->shm->module.exec, &call->shm->area, call->seq);
@@ -260,7 +260,8 @@ static bool collect_fragments(shm_call_t *call, bool copy)
         fragment_t fragment = fragment_of(call, call->next);
         if (copy) {
             shm_copy(call, (unsigned char *)call->basic->out + fragment.at,
-                     shm_staging_of(call, call->next) + fragment.at,
+                     shm_staging_of(call, call->next, call->basic->bytes) +
+                         fragment.at,
                      fragment.bytes);
         }
     }

@@ -86,13 +86,14 @@ size_t shm_longest_block(const shm_t *shm, const ctn_basic_coll_t *basic)
 /** The length that eager rows must take: all members agree on it. */
 static size_t longest_row(const shm_call_t *call)
 {
-    size_t longest = SHM_EAGER_ROW_BYTES;
+    size_t most = shm_row_data(call->shm, call->kind);
+    size_t longest = most;
     if (call->algorithm->vector) {
         longest = call->basic->bytes;
     } else if (call->kind == CTN_ALLGATHER) {
         longest = shm_longest_block(call->shm, call->basic);
     }
-    return longest < SHM_EAGER_ROW_BYTES ? longest : SHM_EAGER_ROW_BYTES;
+    return longest < most ? longest : most;
 }
 
 void shm_call_begin(shm_call_t *call, uint64_t seq)
@@ -272,7 +273,7 @@ static inline bool is_short(shm_t *shm, ctn_basic_kind_t kind,
     if (*longest <= shm->descriptor_data) {
         return true;
     }
-    if (*longest > SHM_EAGER_ROW_BYTES ||
+    if (*longest > shm_row_data(shm, kind) ||
         basic->bytes >= shm_zcopy_bytes(shm, kind, algorithm)) {
         return false;
     }
