@@ -6,11 +6,13 @@
 /* Messages that fit a slot of a sequence, or its eager buffer. For messages of
  * any length see exec/message.h. */
 
-/** Shorter messages gain nothing by turns. */
+/** Messages up to this length take no turns: of 512 B and less they gain
+ * nothing. */
 #define CTN_TURN_BYTES CTN_PICK(1024u, 64u)
 
 /** Where a message of `bytes` begins in an eager buffer that takes `room`
- * bytes: messages take turns in it, by pages (decision 0044).
+ * bytes: messages take turns in it. Those that use a generation one after the
+ * other lie at successive places, each of at least a page (decision 0044).
  * @param generations of the buffer; operation `seq` uses one of them */
 static inline size_t ctn_eager_turn(uint64_t seq, uint32_t generations,
                                     size_t room, size_t bytes)

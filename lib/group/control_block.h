@@ -8,8 +8,9 @@
 /** A fragment of an eager buffer of a control block. */
 #define CTN_EAGER_FRAGMENT_BYTES CTN_PICK(8192u, 256u)
 /** An eager buffer of the user sequence of a hidden duplicate: less memory, and
- * longer blocks wait for a CTS. */
-#define CTN_SMALL_EAGER_BYTES CTN_PICK(2048u, 512u)
+ * longer blocks wait for a CTS. Also the longest block of an alltoall that is
+ * never read by the receiver instead. */
+#define CTN_SMALL_EAGER_BYTES CTN_PICK(2048u, 256u)
 
 /** Uses of sparse blocks, numbers below CTN_SPARSE_USES: control blocks, and
  * memory that is zero. */

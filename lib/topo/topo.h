@@ -41,8 +41,7 @@ _Static_assert(sizeof(ctn_member_t) == 32, "entries of fixed size");
 #define CTN_EAGER_ROWS_BYTES 65536u /* limit for all blocks of a row */
 /* Limits for one block: with more ranks than cores (2 KiB, malloc, 8 ranks on 2
  * cores: 38 us, 57 through staging buffers); of two members with a core each (2
- * KiB, malloc and heap: 1.00 us in rows, 0.95 and 0.81 otherwise); and of more.
- */
+ * KiB: 1.00 us in rows; else 0.95, malloc, and 0.81, heap); and of more. */
 #define CTN_EAGER_ROWS_BLOCK_BYTES 2048u
 #define CTN_EAGER_ROWS_PAIR_BYTES 1024u
 #define CTN_EAGER_ROWS_NODE_BYTES 512u

@@ -58,7 +58,7 @@ static bool others_succeed(unsigned kind)
 static bool root_is_checked(unsigned kind)
 {
     return others_succeed(kind) || kind == ORACLE_GATHER ||
-           kind == ORACLE_SCATTER;
+           kind == ORACLE_SCATTER || kind == ORACLE_REDUCE;
 }
 
 /** Whether the data of other ranks are independent of the error. */
@@ -242,7 +242,8 @@ static void try_size(mismatch_t *m, size_t number)
     }
     /* A block sent without a CTS that no rank expects: the next calls do not
      * take it for theirs. */
-    bool uses_rts = kind_of(m) != ORACLE_ALLTOALLV || m->bytes > 2000 ||
+    bool uses_rts = kind_of(m) != ORACLE_ALLTOALLV || m->bytes > 16000 ||
+                    (m->bytes > 2000 && m->c.value[ORACLE_MEMORY] == 0) ||
                     strcmp(algorithm_of(m), "direct") != 0;
     for (int turn = 0; turn < 5 && !uses_rts; turn++) {
         m->wrong = m->bytes;

@@ -310,9 +310,15 @@ ctn_step_t ctn_pairwise_end(ctn_op_t *op, const ctn_pairwise_t *x)
 /** How many eager buffers receive blocks of this exchange. */
 static uint32_t eager_buffers_of(const ctn_pairwise_t *x)
 {
-    bool takes_turns = pairwise_is_pair(x) &&
-                       ctn_blocks_bytes(x->receive, 1 - x->me) > CTN_TURN_BYTES;
-    return takes_turns ? PAIRWISE_PAIR_BUFFERS : x->slots;
+    if (!pairwise_is_pair(x)) {
+        return x->slots;
+    }
+    uint32_t other = 1 - x->me;
+    size_t bytes = ctn_blocks_bytes(x->receive, other);
+    return bytes > CTN_TURN_BYTES &&
+                   pairwise_protocol_of(x, bytes, other) == PAIRWISE_EAGER
+               ? PAIRWISE_PAIR_BUFFERS
+               : x->slots;
 }
 
 ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)

@@ -277,7 +277,7 @@ static bool read_block(ctn_op_t *op, ctn_endpoint_t *from,
     return there && op->exec->status == CATENA_OK;
 }
 
-/** Read the block of an RTS of the right length, and tell its sender. */
+/** Read the block of an RTS of the right length, and notify its sender. */
 static ctn_step_t receive_by_rts(ctn_op_t *op, const ctn_pairwise_t *x,
                                  uint32_t peer, const ctn_span_t *block,
                                  uint64_t source)
@@ -300,7 +300,7 @@ static ctn_step_t receive_by_rts(ctn_op_t *op, const ctn_pairwise_t *x,
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Receive what is there of a block. */
+/** Receive what has arrived of a block, by its protocol. */
 static ctn_step_t receive_block(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                                 uint32_t slot, const ctn_span_t *block)
 {

@@ -76,7 +76,7 @@ static ctn_step_t refuse(ctn_op_t *op, const outgoing_t *out, uint64_t bytes)
 }
 
 /** Whether the receiver reads a block, and where. A block that fits an eager
- * buffer only from the heap. */
+ * buffer is read only from the heap. */
 static bool may_be_read(const ctn_op_t *op, const ctn_pairwise_t *x,
                         const outgoing_t *out, pairwise_protocol_t protocol,
                         uint64_t *source)

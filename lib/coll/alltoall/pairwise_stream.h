@@ -60,19 +60,20 @@ pairwise_protocol_of(const ctn_pairwise_t *x, size_t bytes, uint32_t peer)
                    : PAIRWISE_EAGER;
     }
     return bytes <= CTN_LONG_EAGER_BYTES &&
-                   bytes <= ctn_group_eager_bytes(x->topo->group)
+                   bytes <= ctn_group_eager_bytes(x->topo->group) &&
+                   (x->slots >= x->n || pairwise_is_remote(x, peer))
                ? PAIRWISE_EAGER
                : PAIRWISE_RENDEZVOUS;
 }
 
-/** In a group of two the long eager blocks, all in one slot, take turns in so
- * many eager buffers. */
+/** In a group of two on a node the long eager blocks, all in one slot, take
+ * turns in so many eager buffers. */
 #define PAIRWISE_PAIR_BUFFERS 8u
 
 static inline bool pairwise_is_pair(const ctn_pairwise_t *x)
 {
     return x->n == 2 && x->by_rank != NULL && x->list == NULL &&
-           !x->topo->oversubscribed;
+           !x->topo->oversubscribed && !pairwise_is_remote(x, 1 - x->me);
 }
 
 /** Where an eager block from or for a peer begins in the receiver's control

@@ -39,8 +39,8 @@ static bool may_all_attach(const ctn_op_t *op, const ctn_topo_t *topo,
     return may;
 }
 
-/** Whether blocks that others cannot read use slots, where they are eager: of
- * two members with a core each (8 KiB: 2.2 us, not 2.5). */
+/** Whether blocks that others cannot read are sent eager in slots, not copied
+ * into the heap: of two members with a core each (8 KiB: 2.2 us, not 2.5). */
 static bool are_eager(const ctn_topo_t *topo, size_t bytes)
 {
     return ctn_topo_local_size(topo) == 2 && !topo->oversubscribed &&

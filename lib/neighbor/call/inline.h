@@ -70,7 +70,7 @@ typedef struct ctn_inline_path {
     uint32_t sends, receives;
     const ctn_link_in_t *in; /* schedule->in */
     ctn_link_out_t *out;     /* schedule->out */
-    uint32_t most_bytes;     /* length of the smallest eager buffer */
+    uint32_t most_bytes;     /* longest message that all links send eager */
     uint64_t allowed; /* operations below this number have a free generation in
                          all links; ahead of out[].complete, so that a call
                          touches only this */

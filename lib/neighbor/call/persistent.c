@@ -72,8 +72,13 @@ static bool copy_links(own_links_t *own)
     for (uint32_t i = 0; i < original->ins; i++) {
         const ctn_link_in_t *in = &original->in[i];
         schedule->in[i].peer = in->peer;
+        uint32_t most = in->eager_bytes;
+        if (in->peer.local) { /* there may be many requests: no turns */
+            size_t local = ctn_link_most_eager(true, true);
+            most = most < local ? most : (uint32_t)local;
+        }
         schedule->in[i].eager_bytes =
-            ctn_link_eager_bytes(original->ins, in->eager_bytes, EAGER_ALL);
+            ctn_link_eager_bytes(original->ins, most, EAGER_ALL);
         schedule->in[i].reverse =
             in->reverse != NULL ? &schedule->out[in->reverse - original->out]
                                 : NULL;

@@ -260,6 +260,9 @@ static inline void collect(shm_run_t *run)
         fold(run, shm->me + (kind == CTN_SCAN));
     } else if (kind == CTN_ALLREDUCE || (kind == CTN_REDUCE && root)) {
         fold(run, shm->size);
+        if (kind == CTN_REDUCE && run->status != CATENA_OK) {
+            shm_publish_mark(shm, basic, run->seq);
+        }
     } else if (kind == CTN_BCAST && !root) {
         const void *data =
             await_data(run, basic->root, basic->root + 1, basic->bytes);

@@ -306,6 +306,16 @@ static void publish_location(shm_call_t *call, uint32_t i, const void *data,
     }
 }
 
+void shm_publish_mark(const shm_t *shm, const ctn_basic_coll_t *basic,
+                      uint64_t seq)
+{
+    const ctn_node_area_t *area = &shm->area;
+    shm_descriptor_t *descriptor =
+        ctn_node_entry(area, &area->descriptor, seq, shm->me);
+    descriptor->offset = SHM_STAGED - shm_vector_mark(basic);
+    ctn_node_set(shm->module.exec, &descriptor->word, seq);
+}
+
 void shm_publish_placed(shm_call_t *call, size_t bytes)
 {
     shm_descriptor_t *descriptor = shm_descriptor_of(call, call->shm->me);
@@ -327,6 +337,10 @@ void shm_publish(shm_call_t *call, uint32_t i, const void *data, size_t bytes)
     }
     if (!call->shm->has_rows && bytes > call->shm->descriptor_data) {
         shm_touch_rows(call->shm);
+    }
+    if (!call->shm->has_staging && bytes > CTN_TURN_BYTES &&
+        shm_takes_turns(call->shm, call->kind)) {
+        shm_touch_staging(call->shm);
     }
     shm_descriptor_t *descriptor = shm_descriptor_of(call, i);
     void *place = shm_place_of(call, i, bytes);

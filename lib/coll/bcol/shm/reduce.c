@@ -209,6 +209,9 @@ static bool fold_flat(shm_call_t *call)
         !fold(call, end, all_of(call), call->basic->out)) {
         return false;
     }
+    if (call->kind == CTN_REDUCE && is_root(call) && call->mismatch) {
+        shm_publish_mark(call->shm, call->basic, call->seq);
+    }
     count_once(call);
     return true;
 }

@@ -484,6 +484,13 @@ void shm_touch_rows(shm_t *shm)
     shm->has_rows = true;
 }
 
+void shm_touch_staging(shm_t *shm)
+{
+    touch_pages(shm->peer[shm->me].staging,
+                shm->sequence.generations * (size_t)CTN_CHUNK_BYTES);
+    shm->has_staging = true;
+}
+
 /** Allocate the memory of this member. It is a sparse block, of which only the
  * words are needed now, unless it is longer than such a block, or there are no
  * more.

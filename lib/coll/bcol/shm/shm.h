@@ -10,10 +10,10 @@
 #define SHM_BCAST_BYTES CTN_PICK((size_t)1 << 18, (size_t)1 << 14)
 /** An eager row of the component shm. */
 #define SHM_EAGER_ROW_BYTES CTN_PICK(2048u, 512u)
-/** The longest data in an eager row of two members with a core each: in staging
- * buffers longer ones take turns (2 KiB: allgather 0.79 us, not 0.91; scan
- * 0.54, not 0.68). */
-#define SHM_PAIR_ROW_BYTES CTN_PICK(1024u, 256u)
+/** The longest data in an eager row if staged data take turns: longer ones do
+ * so in staging buffers (2 KiB: allgather 0.79 us, not 0.91; scan 0.54, not
+ * 0.68). */
+#define SHM_PAIR_ROW_BYTES CTN_PICK(1024u, 400u)
 
 /* The component of flags and the shared heap, for members of one node. A flag
  * is a word by which a member publishes that it has reached some point.
@@ -26,7 +26,7 @@
  * In the node area, `arrived` tells that a member has entered a barrier, or
  * that its fragment of the result is reduced; `departed` that it has read all
  * zcopy data, or copies that stay; a descriptor has some data or their
- * location; an eager row takes up to SHM_EAGER_ROW_BYTES.
+ * location; an eager row takes data of up to shm_row_data bytes.
  *
  * Data are *staged*, that is copied to the descriptor, eager row or staging
  * buffer of a member, or *zcopy* (zero-copy): they stay where they are, the
@@ -144,6 +144,7 @@ typedef struct shm {
     size_t words;           /* bytes of `memory` that are used from the start */
     bool has_buffers;       /* the pages of its buffers are taken */
     bool has_rows;          /* those of all eager rows are mapped */
+    bool has_staging;       /* those of its staging buffers are mapped */
     size_t descriptor_data; /* bytes of data that fit a descriptor */
     ctn_node_area_t area;   /* in the memory of member 0 */
     shm_last_t *last;       /* [generations], also there */
@@ -374,19 +375,20 @@ static inline size_t shm_eager_row_stride(size_t bytes)
     return (((bytes + 63) / 64) | 1) * 64;
 }
 
-/** Whether staged data take turns (ctn_eager_turn): not with more ranks than
- * cores, where more pages cost more after a context switch; and not in a
- * reduce_scatter, of whose vectors other members read a part only. */
+/** Whether staged data take turns (ctn_eager_turn): of two members with a core
+ * each, unless the other one reads a part only (a reduce_scatter of 1 KiB then
+ * takes 1.16 times as long with turns). */
 static inline bool shm_takes_turns(const shm_t *shm, ctn_basic_kind_t kind)
 {
-    return !shm->area.oversubscribed && kind != CTN_REDUCE_SCATTER;
+    return shm->size == 2 && !shm->area.oversubscribed &&
+           kind != CTN_REDUCE_SCATTER && kind != CTN_ALLTOALL;
 }
 
 /** The longest data in an eager row; longer ones are in staging buffers. */
 static inline size_t shm_row_data(const shm_t *shm, ctn_basic_kind_t kind)
 {
-    return shm->size == 2 && shm_takes_turns(shm, kind) ? SHM_PAIR_ROW_BYTES
-                                                        : SHM_EAGER_ROW_BYTES;
+    return shm_takes_turns(shm, kind) ? SHM_PAIR_ROW_BYTES
+                                      : SHM_EAGER_ROW_BYTES;
 }
 
 /** Where `bytes`, at most a chunk, begin in a member's staging buffer of this
@@ -409,6 +411,9 @@ void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes);
 /** Map the pages of all eager rows, before the first one is used. Otherwise the
  * first operation of each generation takes 20 us longer. */
 CTN_COLD void shm_touch_rows(shm_t *shm);
+/** Map the pages of this member's staging buffers, if data take turns in all of
+ * them: by a read the kernel maps many pages at once. */
+CTN_COLD void shm_touch_staging(shm_t *shm);
 /** Publish data in the descriptor of member i, and set call->own to where they
  * are. If they need a copy area and there is none, the descriptor says so, and
  * the readers fail. */
@@ -429,6 +434,10 @@ const void *shm_published(shm_call_t *call, uint32_t i, uint32_t owner,
  * @return whether nothing is left to copy */
 bool shm_take(shm_call_t *call, uint32_t i, uint32_t owner, void *to,
               size_t bytes);
+/** The root of a flat reduce has found another length: publish its own, since
+ * members with another one may run "shared", and wait for the root's vector. */
+CTN_COLD void shm_publish_mark(const shm_t *shm, const ctn_basic_coll_t *basic,
+                               uint64_t seq);
 /** Publish that this member has written its data to their target. */
 void shm_publish_placed(shm_call_t *call, size_t bytes);
 /** Check the length of this member's own block. @return whether it is as
