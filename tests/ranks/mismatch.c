@@ -12,7 +12,7 @@
 /* Around the lengths at which the path changes. The last ones are the values of
  * the sequence flag of a block that is offered or refused; only an alltoallv of
  * few ranks has them. */
-static const size_t sizes[] = {8,     108,    500,           1000,
+static const size_t sizes[] = {8,     108,    520,           1000,
                                2000,  16000,  20000,         31000,
                                32000, 160000, (1 << 20) - 2, (1 << 20) - 1};
 
