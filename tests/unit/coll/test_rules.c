@@ -17,7 +17,8 @@ static const char rules[] =
     "{\"name\": \"made up\", \"source\": \"this test\","
     "\"barrier\": [{\"algorithm\": \"root\"}, {\"algorithm\": \"tree\"}],"
     "\"bcast\": [{\"algorithm\": \"zero-copy\"}, {\"algorithm\": \"chain\"}],"
-    "\"reduce\": [{\"algorithm\": \"shared\"}, {\"algorithm\": \"chain\"}],"
+    "\"reduce\": [{\"bytes_to\": 4, \"algorithm\": \"flat\"},"
+    " {\"algorithm\": \"shared\"}, {\"algorithm\": \"chain\"}],"
     "\"allreduce\": [{\"blocking\": true, \"algorithm\": \"last\"},"
     " {\"blocking\": true, \"algorithm\": \"rabenseifner\"},"
     " {\"blocking\": false, \"algorithm\": \"shared\"},"
@@ -88,7 +89,7 @@ static const struct {
      {"bcast on node: zero-copy (rule 1 ", "bcast on network: chain (rule 2 "}},
     {"reduce",
      call_reduce,
-     {"reduce on node: shared (rule 1 ", "reduce on network: chain (rule 2 "}},
+     {"reduce on node: shared (rule 2 ", "reduce on network: chain (rule 3 "}},
     {"allreduce",
      call_allreduce,
      {"allreduce on node: last (rule 1 ",
@@ -217,6 +218,41 @@ START_TEST(every_mode)
 }
 END_TEST
 
+/** A reduce in which the root has another length than the others, so that it
+ * runs flat, and they run "shared", or the other way round. All hear of it. */
+static void other_lengths(job_t *job)
+{
+    catena_group_t *world = job->context->world;
+    int32_t in[2] = {1, 1}, out[2] = {0, 0};
+    JOB_CHECK(job,
+              catena_group_set(world, "hierarchy", "node:shm") == CATENA_OK);
+    for (int i = 0; i < 4; i++) {
+        size_t count = (job->rank == 0) == (i % 2 == 0) ? 1 : 2;
+        catena_request_t *request = NULL;
+        catena_status_t status;
+        if (i < 2) {
+            status = catena_reduce(in, out, count, CATENA_INT32, CATENA_SUM, 0,
+                                   world);
+        } else {
+            status = catena_ireduce(in, out, count, CATENA_INT32, CATENA_SUM, 0,
+                                    world, &request);
+            JOB_CHECK(job, status == CATENA_OK);
+            status = catena_request_wait(&request);
+        }
+        JOB_CHECK(job,
+                  status == CATENA_ERR_ARG || (i % 2 == 1 && job->rank != 0));
+        JOB_CHECK(job, catena_reduce(in, out, 2, CATENA_INT32, CATENA_SUM, 0,
+                                     world) == CATENA_OK);
+        JOB_CHECK(job, job->rank != 0 || out[1] == RANKS);
+    }
+}
+
+START_TEST(root_of_another_length)
+{
+    ck_assert_int_eq(job_simulate_node(RANKS, 1, other_lengths), 0);
+}
+END_TEST
+
 /** An algorithm that is asked for overrides all rules; what a component does
  * not have is selected by rules. */
 static void overridden(job_t *job)
@@ -293,6 +329,7 @@ static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, every_collective, 0, 4);
     tcase_add_loop_test(tcase, every_mode, 0, 2);
+    tcase_add_test(tcase, root_of_another_length);
     tcase_add_test(tcase, settings_override);
     tcase_add_test(tcase, splits);
 }
