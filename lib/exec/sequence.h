@@ -13,7 +13,7 @@
 /** The longest eager buffer of a sequence: of p2p or ucx. */
 #define CTN_EAGER_BYTES CTN_PICK(32768u, 4096u)
 /** The length of eager buffers is a multiple of this. */
-#define CTN_EAGER_UNIT 512u
+#define CTN_EAGER_UNIT CTN_PICK(512u, 256u)
 
 /* See exec/exec.h. */
 typedef struct ctn_exec ctn_exec_t;
