@@ -118,7 +118,8 @@ static catena_status_t scan_through_levels(catena_context_t *context,
 {
     catena_group_t *world = catena_world(context);
     int rank = catena_group_rank(world);
-    void *enough = catena_malloc(context, (size_t)2 << 20);
+    /* of both ranks of a node less than a flat hierarchy takes, 4 MiB */
+    void *enough = catena_malloc(context, (size_t)3 << 19);
     catena_status_t status = /* the levels then have their buffers */
         catena_scan(in, out, ELEMENTS / 5, CATENA_DOUBLE, CATENA_SUM, world);
     if (rank == 0) {
