@@ -23,15 +23,16 @@
  *   inline      in the slot (<= CTN_LINE_BYTES on a node, CTN_INLINE_BYTES
  *               between nodes)
  *   eager       in the eager buffer of the slot, without a CTS
- *               (<= CTN_LONG_EAGER_BYTES and the group's eager buffers; on a
- *               node, if some slot has several rounds, <=
- * CTN_SMALL_EAGER_BYTES) rendezvous  a transfer (exec/transfer.h) after the
- * receiver's CTS; staging buffers are the eager buffer or, for large blocks,
- * memory that the receiver allocates On a node the sender of a contiguous block
- * of more than CTN_SMALL_EAGER_BYTES that the receiver can read, in the heap
- * or, if it is too long to be eager, by its address, sends an RTS instead, and
- * the receiver copies the block: the data are then in the cache of the rank
- * that uses them (decision 0043).
+ *               (<= CTN_LONG_EAGER_BYTES, and the group's eager buffers; on a
+ *               node <= CTN_SMALL_EAGER_BYTES if a slot has several rounds)
+ *   rendezvous  a transfer (exec/transfer.h) after the receiver's CTS; staging
+ *               buffers are the eager buffer or, for large blocks, memory that
+ *               the receiver allocates
+ *
+ * On a node the sender of a contiguous block of more than CTN_SMALL_EAGER_BYTES
+ * that the receiver can read, in the heap or, if it is too long to be eager, by
+ * its address, sends an RTS instead, and the receiver copies the block: the
+ * data are then in the cache of the rank that uses them (decision 0043).
  *
  * Words and CTS hold the length of the block. If sender and receiver have
  * different lengths, no data reach the receive buffer; the exchange goes on and

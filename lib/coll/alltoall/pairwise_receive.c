@@ -293,7 +293,6 @@ static ctn_step_t receive_by_rts(ctn_op_t *op, const ctn_pairwise_t *x,
     }
     if (status == CATENA_OK) {
         op->exec->tally.bytes += block->bytes;
-        op->exec->tally.messages++;
         status = ctn_transfer_send_cts(op, from->address, cts_at(op, x, from),
                                        PAIRWISE_READ, 0, block->bytes);
     }

@@ -16,13 +16,14 @@
 /* The same on a node: EAGER_LOCAL with more ranks than cores, else EAGER_TURNS,
  * in which messages of up to 16 KiB take turns (decision 0044). Longer messages
  * are zero-copy sends, where they lie or of a copy in the heap. Time in us,
- * eager and zero-copy: 2 ranks with a core each, neighbor_alltoall, received
- * data are read: of malloc, which is copied first, 2 KiB 1.1 and 1.6, 8 KiB 3.0
- * and 3.5; in the heap 2 KiB 1.1 and 0.9, 8 KiB 3.0 and 2.3 (see
- * ctn_link_prefers_zcopy). 16 ranks on 2 cores with 4 neighbors each, where the
- * sender of a zero-copy message has to wait until the receiver has run: one
- * exchange after a barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36;
- * exchange after exchange: 2 KiB 21 and 19, 8 KiB 35 and 24. */
+ * eager and zero-copy, before messages took turns:
+ *   2 ranks with a core each, neighbor_alltoall, received data are read: of
+ *   malloc, which is copied first, 2 KiB 1.1 and 1.6, 8 KiB 3.0 and 3.5; in the
+ *   heap 2 KiB 1.1 and 0.9, 8 KiB 3.0 and 2.3 (see ctn_link_prefers_zcopy).
+ *   16 ranks on 2 cores with 4 neighbors each, where the sender of a zero-copy
+ *   message has to wait until the receiver has run: one exchange after a
+ *   barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36; exchange after
+ *   exchange: 2 KiB 21 and 19, 8 KiB 35 and 24. */
 #define EAGER_LOCAL CTN_PICK((size_t)8 << 10, (size_t)512)
 #define EAGER_TURNS CTN_PICK((size_t)64 << 10, (size_t)1 << 10)
 
