@@ -181,9 +181,24 @@ static void try_once(const mismatch_t *m, bool right)
     oracle_call_close(&test->oracle, &call);
 }
 
-static size_t segments_of(const mismatch_t *m, size_t bytes)
+static size_t segments_of(size_t ranks, size_t bytes)
 {
-    return ((size_t)m->test->place.ranks * bytes + 32767) / 32768;
+    return (ranks * bytes + 32767) / 32768;
+}
+
+/** Whether the vectors of all ranks of a node together, or of those of one of
+ * its two NUMA domains, have the same number of segments with both lengths. */
+static bool segments_agree(const mismatch_t *m)
+{
+    size_t ranks = (size_t)m->test->place.ranks;
+    const size_t subgroups[] = {ranks, ranks / 2, ranks - ranks / 2};
+    for (size_t i = 0; i < 3; i++) {
+        if (segments_of(subgroups[i], m->bytes) !=
+            segments_of(subgroups[i], m->wrong)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /** Whether ranks with these lengths choose different algorithms or numbers of
@@ -199,8 +214,7 @@ static bool ends(const mismatch_t *m)
     if (gets_of_all(kind) && (kind != ORACLE_ALLGATHER || m->whole)) {
         return m->bytes > 1000 &&
                !(m->flat && strcmp(algorithm, "ring") == 0) &&
-               (m->flat || m->test->place.nodes > 1 ||
-                segments_of(m, m->bytes) != segments_of(m, m->wrong));
+               (m->flat || m->test->place.nodes > 1 || !segments_agree(m));
     }
     if (!oracle_pairs(kind)) {
         return has_one_length(m) && m->bytes >= 32000;
