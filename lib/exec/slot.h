@@ -6,24 +6,25 @@
 /* Messages that fit a slot of a sequence, or its eager buffer. For messages of
  * any length see exec/message.h. */
 
-/** Messages up to this length take no turns: of 512 B and less they gain
+/** Longer messages rotate through their buffer; of 512 B and less they gain
  * nothing. */
-#define CTN_TURN_BYTES CTN_PICK(1024u, 64u)
+#define CTN_ROTATE_ABOVE CTN_PICK(1024u, 64u)
 
 /** Where a message of `bytes` begins in an eager buffer that takes `room`
- * bytes: messages take turns in it. Those that use a generation one after the
+ * bytes: messages rotate through it. Those that use a generation one after the
  * other lie at successive places, each of at least a page (decision 0044).
  * @param generations of the buffer; operation `seq` uses one of them */
-static inline size_t ctn_eager_turn(uint64_t seq, uint32_t generations,
-                                    size_t room, size_t bytes)
+static inline size_t ctn_eager_rotate(uint64_t seq, uint32_t generations,
+                                      size_t room, size_t bytes)
 {
     const size_t page = CTN_PICK(4096, 64);
-    if (bytes <= CTN_TURN_BYTES) {
+    if (bytes <= CTN_ROTATE_ABOVE) {
         return 0;
     }
     uint32_t lines = (uint32_t)((bytes > page ? bytes : page) + 63) / 64 | 1;
-    uint32_t turns = (uint32_t)room / (lines * 64);
-    return turns > 1 ? (uint32_t)(seq / generations) % turns * (lines * 64) : 0;
+    uint32_t places = (uint32_t)room / (lines * 64);
+    return places > 1 ? (uint32_t)(seq / generations) % places * (lines * 64)
+                      : 0;
 }
 
 /** This rank's slot `slot` in the generation of an operation. */

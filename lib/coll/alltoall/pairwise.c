@@ -315,7 +315,7 @@ static uint32_t eager_buffers_of(const ctn_pairwise_t *x)
     }
     uint32_t other = 1 - x->me;
     size_t bytes = ctn_blocks_bytes(x->receive, other);
-    return bytes > CTN_TURN_BYTES &&
+    return bytes > CTN_ROTATE_ABOVE &&
                    pairwise_protocol_of(x, bytes, other) == PAIRWISE_EAGER
                ? PAIRWISE_PAIR_BUFFERS
                : x->slots;

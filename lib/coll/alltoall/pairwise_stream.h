@@ -66,8 +66,8 @@ pairwise_protocol_of(const ctn_pairwise_t *x, size_t bytes, uint32_t peer)
                : PAIRWISE_RENDEZVOUS;
 }
 
-/** In a group of two on a node the long eager blocks, all in one slot, take
- * turns in so many eager buffers. */
+/** In a group of two on a node the long eager blocks, all in one slot, rotate
+ * through so many eager buffers. */
 #define PAIRWISE_PAIR_BUFFERS 8u
 
 static inline bool pairwise_is_pair(const ctn_pairwise_t *x)
@@ -83,15 +83,15 @@ static inline uint64_t pairwise_eager_at(const ctn_pairwise_t *x, uint64_t seq,
                                          size_t bytes)
 {
     const catena_group_t *group = x->topo->group;
-    if (bytes <= CTN_TURN_BYTES || x->topo->oversubscribed ||
+    if (bytes <= CTN_ROTATE_ABOVE || x->topo->oversubscribed ||
         pairwise_is_remote(x, peer)) {
         return ctn_group_eager(group, seq, slot);
     }
     bool pair = pairwise_is_pair(x);
     size_t room = ctn_group_eager_bytes(group);
     return ctn_group_eager(group, seq, pair ? 0 : slot) +
-           ctn_eager_turn(seq, CTN_GENERATIONS,
-                          pair ? PAIRWISE_PAIR_BUFFERS * room : room, bytes);
+           ctn_eager_rotate(seq, CTN_GENERATIONS,
+                            pair ? PAIRWISE_PAIR_BUFFERS * room : room, bytes);
 }
 
 /* ---- rounds ---- */

@@ -73,7 +73,7 @@ static bool copy_links(own_links_t *own)
         const ctn_link_in_t *in = &original->in[i];
         schedule->in[i].peer = in->peer;
         uint32_t most = in->eager_bytes;
-        if (in->peer.local) { /* there may be many requests: no turns */
+        if (in->peer.local) { /* there may be many requests: no rotation */
             size_t local = ctn_link_most_eager(true, true);
             most = most < local ? most : (uint32_t)local;
         }

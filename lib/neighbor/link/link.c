@@ -13,10 +13,10 @@
 #define EAGER_MOST CTN_PICK((size_t)64 << 10, (size_t)1 << 10)
 #define EAGER_LEAST CTN_PICK((size_t)1 << 10, (size_t)128)
 
-/* The same on a node: EAGER_LOCAL with more ranks than cores, else EAGER_TURNS,
- * in which messages of up to 16 KiB take turns (decision 0044). Longer messages
- * are zero-copy sends, where they lie or of a copy in the heap. Time in us,
- * eager and zero-copy, before messages took turns:
+/* The same on a node: EAGER_LOCAL with more ranks than cores, else
+ * EAGER_ROTATED, through which messages of up to 16 KiB rotate (decision 0044).
+ * Longer messages are zero-copy sends, where they lie or of a copy in the heap.
+ * Time in us, eager and zero-copy, before messages rotated:
  *   2 ranks with a core each, neighbor_alltoall, received data are read: of
  *   malloc, which is copied first, 2 KiB 1.1 and 1.6, 8 KiB 3.0 and 3.5; in the
  *   heap 2 KiB 1.1 and 0.9, 8 KiB 3.0 and 2.3 (see ctn_link_prefers_zcopy).
@@ -25,7 +25,7 @@
  *   barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36; exchange after
  *   exchange: 2 KiB 21 and 19, 8 KiB 35 and 24. */
 #define EAGER_LOCAL CTN_PICK((size_t)8 << 10, (size_t)512)
-#define EAGER_TURNS CTN_PICK((size_t)64 << 10, (size_t)1 << 10)
+#define EAGER_ROTATED CTN_PICK((size_t)64 << 10, (size_t)1 << 10)
 
 _Static_assert(EAGER_MOST <= CTN_STAGING_BYTES,
                "an eager message is packed into one staging buffer");
@@ -35,7 +35,7 @@ _Static_assert(EAGER_LEAST > CTN_INLINE_BYTES, "shorter ones are inline");
 
 size_t ctn_link_most_eager(bool local, bool oversubscribed)
 {
-    return !local ? EAGER_MOST : oversubscribed ? EAGER_LOCAL : EAGER_TURNS;
+    return !local ? EAGER_MOST : oversubscribed ? EAGER_LOCAL : EAGER_ROTATED;
 }
 
 uint32_t ctn_link_eager_bytes(uint32_t links, size_t most, size_t all)

@@ -45,8 +45,8 @@ size_t ctn_link_most_eager(bool local, bool oversubscribed);
 #define CTN_LINK_EAGER_ALL ((size_t)4 << 20)
 #define CTN_LINK_EAGER_NODE ((size_t)512 << 10)
 
-/** The longest message that an eager buffer takes. On a node messages take
- * turns in it. */
+/** The longest message that an eager buffer takes. On a node messages rotate
+ * through it. */
 static inline uint32_t ctn_link_most_bytes(bool local, uint32_t eager_bytes)
 {
     const uint32_t most = CTN_PICK(16384, 512);

@@ -44,9 +44,9 @@ static inline size_t ctn_link_eager_at(uint64_t seq, bool local,
                                        uint32_t eager_bytes, size_t bytes)
 {
     return ctn_link_generation(seq) * (size_t)eager_bytes +
-           (local
-                ? ctn_eager_turn(seq, CTN_LINK_GENERATIONS, eager_bytes, bytes)
-                : 0);
+           (local ? ctn_eager_rotate(seq, CTN_LINK_GENERATIONS, eager_bytes,
+                                     bytes)
+                  : 0);
 }
 
 /** Index of an operation's entries in the link control. */

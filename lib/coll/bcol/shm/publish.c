@@ -47,14 +47,14 @@ static size_t kept_size(size_t bytes)
     return size;
 }
 
-/** Of the first entries of shm->kept, which together have SHM_KEPT_TURNS, the
+/** Of the first entries of shm->kept, which together have SHM_KEPT_ROTATED, the
  * free one that was used longest ago; else the first free one. There are as
  * many entries as generations, so one is free. */
 static shm_kept_t *next_kept(const shm_call_t *call, size_t bytes)
 {
-    size_t turns = SHM_KEPT_TURNS / kept_size(bytes);
+    size_t places = SHM_KEPT_ROTATED / kept_size(bytes);
     shm_kept_t *found = NULL;
-    for (size_t k = 0; k < SHM_GENERATIONS && (found == NULL || k < turns);
+    for (size_t k = 0; k < SHM_GENERATIONS && (found == NULL || k < places);
          k++) {
         shm_kept_t *kept = &call->shm->kept[k];
         if ((found == NULL || kept->seq < found->seq) && is_free(call, kept)) {
@@ -338,8 +338,8 @@ void shm_publish(shm_call_t *call, uint32_t i, const void *data, size_t bytes)
     if (!call->shm->has_rows && bytes > call->shm->descriptor_data) {
         shm_touch_rows(call->shm);
     }
-    if (!call->shm->has_staging && bytes > CTN_TURN_BYTES &&
-        shm_takes_turns(call->shm, call->kind)) {
+    if (!call->shm->has_staging && bytes > CTN_ROTATE_ABOVE &&
+        shm_rotates(call->shm, call->kind)) {
         shm_touch_staging(call->shm);
     }
     shm_descriptor_t *descriptor = shm_descriptor_of(call, i);

@@ -10,7 +10,7 @@
 #define SHM_BCAST_BYTES CTN_PICK((size_t)1 << 18, (size_t)1 << 14)
 /** An eager row of the component shm. */
 #define SHM_EAGER_ROW_BYTES CTN_PICK(2048u, 512u)
-/** The longest data in an eager row if staged data take turns: longer ones do
+/** The longest data in an eager row if staged data rotate: longer ones do
  * so in staging buffers (2 KiB: allgather 0.79 us, not 0.91; scan 0.54, not
  * 0.68). */
 #define SHM_PAIR_ROW_BYTES CTN_PICK(1024u, 400u)
@@ -375,10 +375,10 @@ static inline size_t shm_eager_row_stride(size_t bytes)
     return (((bytes + 63) / 64) | 1) * 64;
 }
 
-/** Whether staged data take turns (ctn_eager_turn): of two members with a core
+/** Whether staged data rotate (ctn_eager_rotate): of two members with a core
  * each, unless the other one reads a part only (a reduce_scatter of 1 KiB then
- * takes 1.16 times as long with turns). */
-static inline bool shm_takes_turns(const shm_t *shm, ctn_basic_kind_t kind)
+ * takes 1.16 times as long if they do). */
+static inline bool shm_rotates(const shm_t *shm, ctn_basic_kind_t kind)
 {
     return shm->size == 2 && !shm->area.oversubscribed &&
            kind != CTN_REDUCE_SCATTER && kind != CTN_ALLTOALL;
@@ -387,8 +387,7 @@ static inline bool shm_takes_turns(const shm_t *shm, ctn_basic_kind_t kind)
 /** The longest data in an eager row; longer ones are in staging buffers. */
 static inline size_t shm_row_data(const shm_t *shm, ctn_basic_kind_t kind)
 {
-    return shm_takes_turns(shm, kind) ? SHM_PAIR_ROW_BYTES
-                                      : SHM_EAGER_ROW_BYTES;
+    return shm_rotates(shm, kind) ? SHM_PAIR_ROW_BYTES : SHM_EAGER_ROW_BYTES;
 }
 
 /** Where `bytes`, at most a chunk, begin in a member's staging buffer of this
@@ -399,9 +398,9 @@ static inline unsigned char *shm_staging_of(const shm_call_t *call, uint32_t i,
     const shm_t *shm = call->shm;
     return shm->peer[i].staging +
            shm_generation(shm, call->seq) * CTN_CHUNK_BYTES +
-           (shm_takes_turns(shm, call->kind)
-                ? ctn_eager_turn(call->seq, shm->sequence.generations,
-                                 CTN_CHUNK_BYTES, bytes)
+           (shm_rotates(shm, call->kind)
+                ? ctn_eager_rotate(call->seq, shm->sequence.generations,
+                                   CTN_CHUNK_BYTES, bytes)
                 : 0);
 }
 
@@ -411,8 +410,8 @@ void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes);
 /** Map the pages of all eager rows, before the first one is used. Otherwise the
  * first operation of each generation takes 20 us longer. */
 CTN_COLD void shm_touch_rows(shm_t *shm);
-/** Map the pages of this member's staging buffers, if data take turns in all of
- * them: by a read the kernel maps many pages at once. */
+/** Map the pages of this member's staging buffers, if data rotate through all
+ * of them: by a read the kernel maps many pages at once. */
 CTN_COLD void shm_touch_staging(shm_t *shm);
 /** Publish data in the descriptor of member i, and set call->own to where they
  * are. If they need a copy area and there is none, the descriptor says so, and
@@ -462,11 +461,11 @@ bool shm_is_zcopy(const shm_call_t *call, uint32_t i);
 #define SHM_KEPT_MOST CTN_PICK((size_t)1 << 20, (size_t)1 << 14)
 /** The most for another one, whose members wait for each other anyway. */
 #define SHM_KEPT_SYNCHRONIZING CTN_PICK((size_t)1 << 17, (size_t)1 << 13)
-/** Memory that copies of up to half of it use in turns: to write what a reader
- * has just read is slow (bcast of 64 and 128 KiB by 2 ranks with a core each,
- * Intel Xeon: 8.0 and 13.6 us in the same memory each time, 5.4 and 9.0 in
- * turns). */
-#define SHM_KEPT_TURNS CTN_PICK((size_t)1 << 18, (size_t)1 << 15)
+/** Memory that copies of up to half of it rotate through: to write what a
+ * reader has just read is slow (bcast of 64 and 128 KiB by 2 ranks with a core
+ * each, Intel Xeon: 8.0 and 13.6 us in the same memory each time, 5.4 and 9.0
+ * with rotation). */
+#define SHM_KEPT_ROTATED CTN_PICK((size_t)1 << 18, (size_t)1 << 15)
 /** The most that a module keeps. */
 #define SHM_KEPT_ALL (2 * SHM_KEPT_MOST)
 

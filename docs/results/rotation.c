@@ -1,8 +1,8 @@
 /* What it costs to write where another process has just read: two processes
  * with a core each share memory. One writes a message there and sets a flag,
- * the other one copies it, reads the copy, and sets another flag. Messages lie
- * at PLACES places in turn, APART bytes from one to the next. turns BYTES
- * PLACES APART: prints the microseconds of one message. */
+ * the other one copies it, reads the copy, and sets another flag. Messages
+ * rotate through PLACES places, APART bytes from one to the next. rotation
+ * BYTES PLACES APART: prints the microseconds of one message. */
 
 #define _GNU_SOURCE
 #include <sched.h>
@@ -36,7 +36,7 @@ static void *map(size_t size)
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-        perror("turns: mmap");
+        perror("rotation: mmap");
         exit(1);
     }
     memset(memory, 0, size);
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
     apart = strtoul(argv[3], NULL, 10);
     if (bytes == 0 || places == 0 || apart < bytes || apart > MOST / places) {
         fprintf(stderr,
-                "turns: expected 1 byte and 1 place or more, at least as "
+                "rotation: expected 1 byte and 1 place or more, at least as "
                 "far apart as they are long, in %d bytes\n",
                 MOST);
         return 2;
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
     run_on(1);
     pid_t reader = own != NULL ? fork() : -1;
     if (reader < 0) {
-        perror("turns");
+        perror("rotation");
         return 1;
     }
     if (reader == 0) {
