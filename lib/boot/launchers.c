@@ -40,12 +40,12 @@ static ctn_launched_t read_launcher(size_t i)
                    read_number(launchers[i].size, &found.size) &&
                    found.rank < found.size
                ? found
-               : (ctn_launched_t){NULL};
+               : (ctn_launched_t){.launcher = NULL};
 }
 
 ctn_launched_t ctn_boot_launched(void)
 {
-    ctn_launched_t first = {NULL};
+    ctn_launched_t first = {.launcher = NULL};
     for (size_t i = 0; i < LAUNCHERS; i++) {
         ctn_launched_t found = read_launcher(i);
         if (found.size > 1) {

@@ -65,7 +65,7 @@ static inline void ctn_entry_end(const bool *locked)
 /** The first statement of a public function: hold the lock until the function
  * returns. */
 #define CTN_ENTRY                                                              \
-    const bool ctn_entry_locked __attribute__((cleanup(ctn_entry_end))) =      \
-        ctn_entry_begin()
+    const bool ctn_entry_locked                                                \
+        __attribute__((cleanup(ctn_entry_end), unused)) = ctn_entry_begin()
 
 #endif

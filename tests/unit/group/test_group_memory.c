@@ -704,7 +704,7 @@ static void using_body(job_t *job)
     catena_group_t *world = job->context->world;
     bool refused = job->rank == REFUSED_ON;
     catena_status_t status = CATENA_OK;
-    used_t used = {NULL};
+    used_t used = {.group = NULL};
     JOB_CHECK(job, catena_group_dup(world, &used.group) == CATENA_OK);
     JOB_CHECK(job, !using.neighbors ||
                        catena_cart_create(used.group, 1, dims, periods, 0, NULL,

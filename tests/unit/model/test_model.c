@@ -117,8 +117,8 @@ END_TEST
 START_TEST(leaf_switches)
 {
     static const char *const entries[] = {
-        "\"leaf_nodes\": { \"value\": 4, \"source\": \"made up\" },"
-        "\"leaf_uplinks\": { \"value\": 2, \"source\": \"made up\" },",
+        ("\"leaf_nodes\": { \"value\": 4, \"source\": \"made up\" },"
+         "\"leaf_uplinks\": { \"value\": 2, \"source\": \"made up\" },"),
         "\"leaf_nodes\": { \"value\": 4, \"source\": \"made up\" },",
         "\"leaf_uplinks\": { \"value\": 4, \"source\": \"made up\" },"};
     for (int i = 0; i < 3; i++) {
