@@ -161,6 +161,9 @@ report "nothing left for later" \
     "$(grep -rnE '\b(TODO|FIXME|XXX|HACK)\b' lib include transports tools \
         --include='*.[ch]')"
 report "shell scripts parse" "$(shell_syntax)"
+if command -v clang >/dev/null; then
+    report "no warnings of clang" "$(tests/lint/clang.py "$build")"
+fi
 if command -v clang-format >/dev/null &&
     clang-format --version | grep -q 'version 14'; then
     report "clang-format" "$(formatting)"
