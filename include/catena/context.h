@@ -194,9 +194,9 @@ CATENA_API catena_status_t catena_config_print(FILE *stream, int help);
  * the function or the collective, what it expected, what it found, and what to
  * change; also if CATENA_LOG_LEVEL hides the message. Every call with invalid
  * arguments or in a wrong state leaves a text, also if it returns NULL. If only
- * another rank's arguments are invalid, the text may be that of an earlier
- * error. Simulated ranks share the text of their thread. What catena's own
- * thread detects (CATENA_PROGRESS=thread) counts as detected in the next call.
+ * another rank knows why a collective has failed, the text says so. Simulated
+ * ranks share the text of their thread. What catena's own thread detects
+ * (CATENA_PROGRESS=thread) counts as detected in the next call.
  * @return never NULL; "" before the first error; at most 511 bytes, overwritten
  *         by the next error in this thread */
 CATENA_API const char *catena_last_error(void);

@@ -410,7 +410,7 @@ static catena_status_t run_request(catena_group_t *group, ctn_mode_t mode,
         return status;
     }
     status = make_request(group, mode, request);
-    ctn_arguments_returns(group, record, mode, status, request);
+    ctn_arguments_returns(&args, group, record, mode, status, request);
     return status;
 }
 

@@ -49,6 +49,7 @@ static size_t put_head(char *line, size_t bytes, const ctn_log_t *log,
  * a context, since callers ask for it after a catena_init that has failed. */
 static _Thread_local char last_error[CTN_LAST_ERROR_BYTES];
 static _Thread_local char *last_error_elsewhere;
+static _Thread_local bool last_error_returned; /* a call has failed with it */
 
 const char *catena_last_error(void)
 {
@@ -65,7 +66,18 @@ void ctn_log_take_last_error(char *text)
     if (last_error_elsewhere == NULL && text[0] != '\0') {
         memcpy(last_error, text, sizeof(last_error));
         text[0] = '\0';
+        last_error_returned = false;
     }
+}
+
+void ctn_log_returns_error(const char *call, catena_status_t status)
+{
+    if (last_error[0] == '\0' || last_error_returned) {
+        ctn_error(ctn_log_kept(),
+                  "%s: %s; the message of another rank says why", call,
+                  catena_status_string(status));
+    }
+    last_error_returned = true;
 }
 
 /* ---- one line a job ---- */
@@ -202,6 +214,8 @@ void ctn_log_write(const ctn_log_t *log, catena_log_level_t level,
     uint64_t hash = ctn_hash_add_text((uint64_t)level, message);
     if (of_rank != NULL)
         memmove(of_rank, of_rank + 1, strlen(of_rank + 1) + 1);
+    if (kept && last_error_elsewhere == NULL)
+        last_error_returned = false;
     if (kept)
         (void)snprintf(last_error_elsewhere != NULL ? last_error_elsewhere
                                                     : last_error,

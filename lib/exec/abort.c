@@ -116,12 +116,24 @@ catena_status_t ctn_op_give_up(const ctn_op_t *op, catena_status_t status)
     return ctn_exec_give_up(op->exec, ctn_op_failure(op), status);
 }
 
+void ctn_exec_keep_end(const ctn_exec_t *exec, catena_status_t status)
+{
+    if (exec->status == CATENA_OK) {
+        ctn_error(ctn_log_kept(),
+                  "another rank has ended the calls of all ranks (%s); its "
+                  "message says why",
+                  catena_status_string(status));
+    }
+}
+
 void ctn_exec_check_abort_flag(ctn_exec_t *exec)
 {
     uint64_t word =
         exec->flags != NULL ? ctn_word_load(&exec->flags->abort) : 0;
     if (word != 0) {
-        (void)ctn_exec_abort(exec, (catena_status_t) - (int64_t)word);
+        catena_status_t status = (catena_status_t) - (int64_t)word;
+        ctn_exec_keep_end(exec, status);
+        (void)ctn_exec_abort(exec, status);
     }
 }
 

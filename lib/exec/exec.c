@@ -71,6 +71,7 @@ bool ctn_exec_progress_network(ctn_exec_t *exec)
     }
     if (result < 0 && exec->virtual_time && exec->status == CATENA_OK) {
         /* The simulator notifies all ranks. */
+        ctn_exec_keep_end(exec, (catena_status_t)result);
         exec->status = (catena_status_t)result;
     } else if (result < 0) {
         (void)ctn_exec_abort(exec, (catena_status_t)result);

@@ -376,6 +376,9 @@ static inline catena_status_t ctn_exec_result(const ctn_exec_t *exec,
 /** Let long waits poll the flags.
  * @param flags of this rank, at the same offset in every arena */
 void ctn_exec_set_flags(ctn_exec_t *exec, ctn_exec_flags_t *flags);
+/** Another rank has ended the context of this one: say so in
+ * catena_last_error, unless it has ended before. */
+void ctn_exec_keep_end(const ctn_exec_t *exec, catena_status_t status);
 /** Poll the abort flag, and abort if it is set. */
 void ctn_exec_check_abort_flag(ctn_exec_t *exec);
 /** The same of all flags. */

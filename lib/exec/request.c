@@ -22,6 +22,9 @@ static inline catena_status_t harvest(catena_request_t **request)
         return CATENA_OK;
     }
     catena_status_t status = ctn_exec_result(op->exec, op->status);
+    if (__builtin_expect(status != CATENA_OK, 0)) {
+        ctn_log_returns_error(op->algorithm->name, status);
+    }
     if (op->persistent) {
         op->exec->started -= op->state != CTN_OP_INACTIVE;
         op->state = CTN_OP_INACTIVE;

@@ -34,19 +34,34 @@ static void root_of_one(void)
     }
 }
 
-/** Where the barrier fails, each rank knows why. */
-static void barrier(void)
+/** Where a call fails, each rank knows why. */
+static void expect_reason(catena_status_t status)
 {
-    if (catena_barrier(world) != CATENA_OK && catena_last_error()[0] == '\0') {
+    if (status != CATENA_OK && catena_last_error()[0] == '\0') {
         fprintf(stderr, "[catena] rank %d has no last error\n", rank);
     }
 }
 
-/** Rank 1 gives another length. */
+static void barrier(void)
+{
+    expect_reason(catena_barrier(world));
+}
+
+/** Rank 1 gives another length. All ranks use one algorithm, so each of them
+ * finds that, whatever the limits of rules are. */
 static void length(void)
 {
+    catena_group_set(world, "allreduce_algorithm", "shared");
     catena_allreduce(send, receive, rank == 1 ? 1 << 16 : 1, CATENA_DOUBLE,
                      CATENA_SUM, world);
+}
+
+/** The same, but some ranks only learn that another one has ended the job. */
+static void length_found_late(void)
+{
+    catena_group_set(world, "allreduce_algorithm", "last");
+    expect_reason(catena_allreduce(send, receive, rank == 1 ? 512 : 1,
+                                   CATENA_DOUBLE, CATENA_SUM, world));
 }
 
 /** Rank 1 gives an element more. */
@@ -114,12 +129,20 @@ static void hang(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} kinds[] = {
-    {"nothing", nothing}, {"root", root},     {"root_of_one", root_of_one},
-    {"barrier", barrier}, {"length", length}, {"length_by_one", length_by_one},
-    {"memory", memory},   {"keep", keep},     {"killed", killed},
-    {"exits", exits},     {"aborts", aborts}, {"leaves", leaves},
-    {"hang", hang}};
+} kinds[] = {{"nothing", nothing},
+             {"root", root},
+             {"root_of_one", root_of_one},
+             {"barrier", barrier},
+             {"length", length},
+             {"length_found_late", length_found_late},
+             {"length_by_one", length_by_one},
+             {"memory", memory},
+             {"keep", keep},
+             {"killed", killed},
+             {"exits", exits},
+             {"aborts", aborts},
+             {"leaves", leaves},
+             {"hang", hang}};
 
 int main(int argc, char **argv)
 {

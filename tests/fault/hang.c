@@ -316,6 +316,7 @@ static void groups(void)
 /** Rank 1 gives another length. The ranks that detect it go on. */
 static void lengths(void)
 {
+    catena_group_set(world, "allreduce_algorithm", "shared");
     allreduce(rank == 1 ? LONG : 1);
     catena_barrier(world);
     forever();

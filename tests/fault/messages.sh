@@ -82,6 +82,9 @@ says "lengths that differ" 2 'ERROR allreduce: .*rank 1 has [0-9]+ chunks of [0-
     job "$errors" length
 says "lengths that differ by a few bytes" 2 'ERROR allreduce: .*rank 1 has 16 bytes; expected 8 bytes; ' \
     job "$errors" length_by_one
+job "$errors" length_found_late 2>"$err"
+grep -q 'ERROR allreduce: the vector' "$err" && ! grep -q 'no last error' "$err"
+verdict "messages: a rank that another one has told knows why" $?
 says "no memory" 1 'WARN heap: exhausted' nodes "$errors" memory
 says "groups that are kept" 1 'WARN catena_finalize: 1 group not freed' nodes "$errors" keep
 says "all messages, with the level info" 4 '' \

@@ -163,8 +163,13 @@ static void try_once(const mismatch_t *m, bool right)
     split_otherwise(m, right, &call);
     oracle_call_fill(&call, m->wrong + right);
     rank_capture_start(test, &captured);
+    (void)catena_barrier(NULL); /* sets catena_last_error */
     catena_status_t status = oracle_call_run(&test->oracle, &call);
     rank_capture_stop(test, &captured);
+    if (status != CATENA_OK && strstr(catena_last_error(), "is NULL") != NULL) {
+        rank_fail(test, "%s%s %s: catena_last_error does not say why", text,
+                  oracle_kind_name(kind_of(m)), algorithm_of(m));
+    }
     if (right ||
         (others_have_all(kind_of(m)) && !must && status == CATENA_OK)) {
         oracle_call_check(&test->oracle, &call, text);

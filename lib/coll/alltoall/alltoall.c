@@ -500,7 +500,7 @@ static catena_status_t run(const ctn_arguments_t *args, catena_group_t *group,
         return status;
     }
     status = run_checked(args, group, mode, request, record);
-    ctn_arguments_returns(group, record, mode, status, request);
+    ctn_arguments_returns(args, group, record, mode, status, request);
     return status;
 }
 

@@ -57,16 +57,18 @@ static inline catena_status_t ctn_arguments_begin(const ctn_arguments_t *args,
 }
 
 /** Note that it returns with this status. */
-static inline void ctn_arguments_returns(const catena_group_t *group,
-                                         ctn_recorded_call_t *call,
-                                         ctn_mode_t mode,
-                                         catena_status_t status,
-                                         catena_request_t *const *request)
+static inline void
+ctn_arguments_returns(const ctn_arguments_t *args, const catena_group_t *group,
+                      ctn_recorded_call_t *call, ctn_mode_t mode,
+                      catena_status_t status, catena_request_t *const *request)
 {
     ctn_call_returns(
         group->exec, call,
         mode == CTN_NONBLOCKING ? CTN_RECORD_STARTED : CTN_RECORD_OVER,
         mode != CTN_BLOCKING && status == CATENA_OK ? *request : NULL);
+    if (__builtin_expect(status != CATENA_OK, 0)) {
+        ctn_log_returns_error(args->collective->name, status);
+    }
 }
 
 /** Record that this rank refuses the call because of its arguments. With

@@ -558,6 +558,6 @@ catena_status_t ctn_ml_run(const ctn_composition_t *composition,
         return status;
     }
     status = run(composition, args, group, mode, request, record);
-    ctn_arguments_returns(group, record, mode, status, request);
+    ctn_arguments_returns(args, group, record, mode, status, request);
     return status;
 }

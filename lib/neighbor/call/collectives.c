@@ -103,7 +103,8 @@ static inline catena_status_t run(const ctn_neighbor_collective_t *collective,
         status =
             run_usual(collective, args, neighborhood, mode, request, record);
     }
-    ctn_arguments_returns(neighborhood->group, record, mode, status, request);
+    ctn_arguments_returns(args, neighborhood->group, record, mode, status,
+                          request);
     return status;
 }
 
