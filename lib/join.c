@@ -414,9 +414,6 @@ static catena_status_t make_world(catena_context_t *context)
     /* A first barrier builds the topology and shows that all ranks have
      * started. */
     status = ctn_op_run(context->exec, ctn_barrier_create(context->world));
-    if (status == CATENA_OK && context->boot->local_rank == 0) {
-        ctn_heap_attached(context->heap);
-    }
     if (status == CATENA_OK && context->exec->deaths != NULL) {
         context->exec->deaths->joining = false;
         ctn_deaths_news(context->exec);

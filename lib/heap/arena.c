@@ -104,19 +104,22 @@ void ctn_arena_trim_locked(ctn_arena_t *arena)
 
 __attribute__((cold)) void ctn_arena_log_full(ctn_arena_t *arena, size_t bytes)
 {
-    if (arena->full_logged) {
-        return;
+    char why[200];
+    arena->params.source.describe(arena->params.source.argument, why,
+                                  sizeof(why));
+    if (!arena->full_logged) {
+        arena->full_logged = true;
+        ctn_warn(arena->params.log,
+                 "heap: exhausted at a block of %zu bytes; %s (logged only "
+                 "once" CTN_OF_RANK "; this rank has taken %zu bytes of it and "
+                 "uses %lld of them)",
+                 bytes, why,
+                 (arena->taken_pages << CTN_PAGE_SHIFT) +
+                     __atomic_load_n(&arena->besides, __ATOMIC_RELAXED),
+                 (long long)arena->in_use);
     }
-    arena->full_logged = true;
-    ctn_warn(arena->params.log,
-             "heap: exhausted at a block of %zu bytes; increase "
-             "CATENA_HEAP_SIZE to enlarge the heap of the node (logged only "
-             "once" CTN_OF_RANK "; this rank has taken %zu bytes of it and "
-             "uses %lld of them)",
-             bytes,
-             (arena->taken_pages << CTN_PAGE_SHIFT) +
-                 __atomic_load_n(&arena->besides, __ATOMIC_RELAXED),
-             (long long)arena->in_use);
+    ctn_error(ctn_log_kept(), "heap: exhausted at a block of %zu bytes; %s",
+              bytes, why);
 }
 
 void ctn_arena_full(ctn_arena_t *arena, size_t bytes)

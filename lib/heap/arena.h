@@ -53,6 +53,8 @@ typedef struct ctn_arena_source {
     /** Whether the node has so little left that free pages should be given back
      * at once. */
     bool (*short_of_memory)(void *argument);
+    /** Write why `take` has failed, and what to change. */
+    void (*describe)(void *argument, char *text, size_t bytes);
     void *argument; /* of these functions */
 } ctn_arena_source_t;
 

@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <numa.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "heap/segment.h"
@@ -108,6 +110,25 @@ bool ctn_heap_source_short(void *argument)
            limit - limit / 8;
 }
 
+static void source_describe(void *argument, char *text, size_t bytes)
+{
+    const ctn_heap_t *heap = argument;
+    size_t taken = __atomic_load_n(&heap->header->taken, __ATOMIC_RELAXED);
+    struct statvfs fs;
+    if (heap->kind == CTN_SEGMENT_SHM && fstatvfs(heap->fd, &fs) == 0 &&
+        (uint64_t)fs.f_bavail * fs.f_frsize < heap->limit - taken) {
+        snprintf(text, bytes,
+                 "/dev/shm has %zu bytes left; enlarge it, or remove files "
+                 "there",
+                 (size_t)fs.f_bavail * fs.f_frsize);
+    } else {
+        snprintf(text, bytes,
+                 "the heap of the node has %zu bytes, of which %zu are taken; "
+                 "increase CATENA_HEAP_SIZE",
+                 heap->limit, taken);
+    }
+}
+
 /* ---- start ---- */
 
 static void bind_numa(const ctn_heap_t *heap, int numa)
@@ -178,7 +199,7 @@ catena_status_t ctn_heap_start(ctn_heap_t *heap,
         /* Not in the simulator, where a thread has thousands of arenas. */
         .caches = heap->kind != CTN_SEGMENT_GIVEN,
         .source = {ctn_heap_source_take, source_give, ctn_heap_source_short,
-                   heap}};
+                   source_describe, heap}};
     ctn_sparse_init(heap, heap->own + header->sparse_off,
                     header->arena_bytes - header->sparse_off,
                     params->sparse_bytes, page_shift());
@@ -281,14 +302,6 @@ void ctn_heap_get_stats(ctn_heap_t *heap, catena_heap_stats_t *stats)
     stats->frees += __atomic_load_n(&sparse->frees, __ATOMIC_RELAXED);
     stats->limit = heap->limit;
     stats->node_taken = __atomic_load_n(&heap->header->taken, __ATOMIC_RELAXED);
-}
-
-void ctn_heap_attached(ctn_heap_t *heap)
-{
-    if (heap->path[0] != '\0') {
-        shm_unlink(heap->path);
-        heap->path[0] = '\0';
-    }
 }
 
 void ctn_heap_destroy(ctn_heap_t *heap)

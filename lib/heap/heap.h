@@ -85,9 +85,6 @@ catena_status_t ctn_heap_attach(const ctn_heap_params_t *params,
 catena_status_t ctn_heap_adopt(const ctn_heap_params_t *params,
                                unsigned char *memory, size_t arena_bytes,
                                ctn_heap_t **heap);
-/** Remove the name of the segment, once all ranks of the node have attached
- * (shm_open: unlink it). Local rank 0 only. */
-void ctn_heap_attached(ctn_heap_t *heap);
 /** Release this rank's allocator and unmap the segment. NULL is allowed. */
 void ctn_heap_destroy(ctn_heap_t *heap);
 

@@ -255,6 +255,18 @@ static catena_status_t open_new(ctn_heap_t *heap, uint64_t id,
     return fchmod(heap->fd, 0600) == 0 ? CATENA_OK : CATENA_ERR_SYSTEM;
 }
 
+/** This rank has mapped the segment. The last one removes its name, so that
+ * nothing stays in /dev/shm however the ranks end. */
+static void note_mapped(const ctn_heap_t *heap, const char *path)
+{
+    ctn_segment_header_t *header = heap->header;
+    /* Relaxed: a counter that orders no data. */
+    uint32_t mapped = __atomic_add_fetch(&header->mapped, 1, __ATOMIC_RELAXED);
+    if (heap->kind == CTN_SEGMENT_SHM && mapped == header->local_size) {
+        shm_unlink(path);
+    }
+}
+
 /* Map the new file, fill the header, and make this rank's allocator. */
 static catena_status_t fill_new(ctn_heap_t *heap,
                                 const ctn_heap_params_t *params, uint64_t id)
@@ -291,6 +303,7 @@ static catena_status_t fill_new(ctn_heap_t *heap,
     /* The other ranks open the segment only after its name was published, which
      * orders these writes before their reads. */
     memcpy(header->magic, CTN_SEGMENT_MAGIC, sizeof(header->magic));
+    note_mapped(heap, heap->path);
     return ctn_heap_start(heap, params);
 }
 
@@ -453,13 +466,18 @@ static const char *verify(ctn_heap_t *heap, const ctn_heap_params_t *params,
     return NULL;
 }
 
-/** Whether the process of /proc/PID/fd/N has ended: then it, or its launcher,
- * says why. */
+/** Whether the process of /proc/PID/fd/N has ended, or has closed the file:
+ * then it, or its launcher, says why. */
 static bool has_ended(const char *path)
 {
+    char files[CTN_HEAP_NAME_BYTES];
     unsigned long long pid;
-    return sscanf(path, "/proc/%llu/", &pid) == 1 &&
-           ctn_process_state(pid) == 0;
+    if (sscanf(path, "/proc/%llu/", &pid) != 1) {
+        return false;
+    }
+    snprintf(files, sizeof(files), "/proc/%llu/fd", pid);
+    return ctn_process_state(pid) == 0 ||
+           (access(files, X_OK) == 0 && access(path, F_OK) != 0);
 }
 
 /* Open the segment of local rank 0, map it, and make this rank's allocator. */
@@ -478,8 +496,8 @@ static catena_status_t open_named(ctn_heap_t *heap,
     /* The files of a process that ends belong to root. */
     if (heap->fd < 0 && (error == ENOENT || error == EACCES) &&
         has_ended(path)) {
-        ctn_error(ctn_log_kept(), "heap: local rank 0 has ended while this "
-                                  "rank joined the job");
+        ctn_error(ctn_log_kept(), "heap: local rank 0 has ended, or given up, "
+                                  "while this rank joined the job");
         return CATENA_ERR_PEER;
     }
     if (heap->fd < 0) {
@@ -505,6 +523,7 @@ static catena_status_t open_named(ctn_heap_t *heap,
                   heap->mapped_bytes, strerror(errno));
         return CATENA_ERR_NO_MEMORY;
     }
+    note_mapped(heap, path);
     return ctn_heap_start(heap, params);
 }
 

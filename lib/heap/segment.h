@@ -12,7 +12,7 @@ _Static_assert(CTN_HEAP_HEADER_BYTES == CTN_HUGE_BYTES,
 
 enum {
     CTN_SEGMENT_HEADER_BYTES = CTN_HEAP_HEADER_BYTES,
-    CTN_SEGMENT_VERSION = 5, /* of the layout of ctn_segment_header_t */
+    CTN_SEGMENT_VERSION = 6, /* of the layout of ctn_segment_header_t */
     CTN_HEAP_NAME_BYTES = 64 /* of a segment's name, with the NUL */
 };
 
@@ -21,7 +21,7 @@ enum {
 
 typedef enum ctn_segment_kind {
     CTN_SEGMENT_MEMFD, /* opened by /proc/PID/fd; ends with its last mapping */
-    CTN_SEGMENT_SHM,   /* has a name in /dev/shm until ctn_heap_attached */
+    CTN_SEGMENT_SHM,   /* has a name in /dev/shm until all have it */
     CTN_SEGMENT_GIVEN  /* memory of the caller: ctn_heap_adopt */
 } ctn_segment_kind_t;
 
@@ -40,6 +40,7 @@ typedef struct ctn_segment_header {
                              there are none */
     uint64_t failures;    /* see ctn_heap_params_t */
     _Alignas(64) uint64_t taken; /* bytes taken by all ranks; atomic */
+    uint32_t mapped;             /* ranks that have mapped it; atomic */
     ctn_doorbells_t doorbells;
 } ctn_segment_header_t; /* in the next pages: show.c */
 

@@ -209,7 +209,9 @@ static uint32_t get_block(ctn_heap_t *heap, unsigned use)
     if (number != NONE && heap->kind == CTN_SEGMENT_SHM &&
         !take_pages(heap, number, 0, ctn_sparse_pages(sparse))) {
         count(heap, -(int64_t)bytes_taken(sparse, number));
-        (void)give_pages(heap, number);
+        if (bytes_taken(sparse, number) > 0) {
+            (void)give_pages(heap, number);
+        }
         push(sparse, &sparse->empty_list, number);
         return NONE;
     }

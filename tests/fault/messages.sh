@@ -66,6 +66,20 @@ says "no network device" 1 'ERROR UCX cannot reach other ranks: .*CATENA_NET_DEV
 verdict "messages: its status is CATENA_ERR_TRANSPORT" $? "-$status"
 says "a heap beyond /dev/shm" 1 'ERROR heap: .*/dev/shm.*CATENA_HEAP_SIZE' \
     "$deny" memfd_create "$prun" -n 4 -x CATENA_HEAP_SIZE=4000t "$errors" nothing
+# a /dev/shm of 8 MiB, of this command alone
+if unshare -m mount -t tmpfs none /dev/shm 2>/dev/null; then
+    small() {
+        unshare -m sh -c 'mount -t tmpfs -o size=8m none /dev/shm
+            "$@"
+            status=$?
+            ls /dev/shm >"$0"
+            exit $status' "$work/left" "$@"
+    }
+    says "a small /dev/shm" 1 'WARN heap: exhausted .*; increase CATENA_HEAP_SIZE' \
+        small "$deny" memfd_create "$prun" -n 2 "$errors" nothing
+    [ "$status" != 0 ] && [ ! -s "$work/left" ]
+    verdict "messages: nothing is left in a small /dev/shm" $?
+fi
 says "attach denied" 0 '' "$deny" process_vm_readv "$prun" -n 4 "$errors" nothing
 says "few open files" 1 'ERROR heap: .*raise the limit of open files \(ulimit -n\)' \
     job sh -c 'ulimit -n 8; exec "$@"' - "$errors" nothing

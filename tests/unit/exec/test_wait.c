@@ -28,7 +28,6 @@ static void open_doorbells(void)
                                 .numa = -1};
     char name[64];
     ck_assert_int_eq(ctn_heap_create(&params, &heap, name), CATENA_OK);
-    ctn_heap_attached(heap);
     for (uint32_t i = 0; i < RANKS; i++) {
         ctn_doorbell_open(&doorbells[i], &quiet, heap, i, RANKS);
         ck_assert(ctn_doorbell_reliable(&doorbells[i]));

@@ -27,7 +27,6 @@ ctn_heap_t *heap_of(size_t limit)
     char name[64];
 
     ck_assert_int_eq(ctn_heap_create(&params, &heap, name), CATENA_OK);
-    ctn_heap_attached(heap);
     return heap;
 }
 

@@ -457,6 +457,12 @@ static bool purse_short(void *argument)
     return false;
 }
 
+static void purse_describe(void *argument, char *text, size_t bytes)
+{
+    (void)argument;
+    snprintf(text, bytes, "the purse is empty");
+}
+
 START_TEST(arena_of_other_memory)
 {
     enum { ARENAS = 100 };
@@ -470,12 +476,13 @@ START_TEST(arena_of_other_memory)
 
     for (int i = 0; i < ARENAS; i++) {
         purse[i] = (struct purse){base + (size_t)i * each, 0, MIB, _i == 1};
-        ctn_arena_params_t params = {
-            .log = &quiet,
-            .base = purse[i].base,
-            .bytes = each,
-            .huge_off = each,
-            .source = {purse_take, purse_give, purse_short, &purse[i]}};
+        ctn_arena_params_t params = {.log = &quiet,
+                                     .base = purse[i].base,
+                                     .bytes = each,
+                                     .huge_off = each,
+                                     .source = {purse_take, purse_give,
+                                                purse_short, purse_describe,
+                                                &purse[i]}};
         ck_assert_int_eq(ctn_arena_init(&arena[i], &params), CATENA_OK);
     }
     for (int i = 0; i < ARENAS; i++) {
@@ -517,7 +524,6 @@ static ctn_heap_t *sparse_heap_of(ctn_segment_kind_t kind, size_t limit)
     params.sparse_bytes = SPARSE;
     ck_assert_int_eq(ctn_heap_create_kind(&params, kind, &heap, name),
                      CATENA_OK);
-    ctn_heap_attached(heap);
     return heap;
 }
 

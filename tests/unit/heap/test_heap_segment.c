@@ -124,7 +124,6 @@ START_TEST(ranks_see_each_other)
     pair_start(&pair, _i == 0 ? CTN_SEGMENT_MEMFD : CTN_SEGMENT_SHM, 16 * MIB,
                write_where_told);
     uint64_t theirs = receive_word(pair.from_child);
-    ctn_heap_attached(pair.heap);
     ck_assert_int_eq(names_in_shm(), 0);
     ck_assert(heap_filled(ctn_heap_arena(pair.heap, 1) + theirs, 100000, 77));
     ck_assert(!ctn_heap_contains(
@@ -162,7 +161,6 @@ START_TEST(limit_is_shared)
     pair_start(&pair, _i == 0 ? CTN_SEGMENT_MEMFD : CTN_SEGMENT_SHM, 8 * MIB,
                take_nearly_all);
     ck_assert_uint_eq(receive_word(pair.from_child), 0);
-    ctn_heap_attached(pair.heap);
     ck_assert_ptr_null(ctn_heap_alloc(pair.heap, 1, 2 * MIB));
     void *block = ctn_heap_alloc(pair.heap, 1, MIB);
     ck_assert_ptr_nonnull(block);
@@ -212,7 +210,6 @@ START_TEST(ranks_compete)
     ck_assert_uint_le(heap_stats_of(pair.heap).node_taken, 2 * MIB);
     send_word(pair.to_child, 0);
     heap_expect_success(pair.child);
-    ctn_heap_attached(pair.heap);
     ctn_heap_destroy(pair.heap);
 }
 END_TEST
@@ -267,9 +264,9 @@ START_TEST(attach_refuses)
     params.local_rank = 1;
     ck_assert_int_eq(ctn_heap_attach(&params, name, &other), CATENA_OK);
     ctn_heap_destroy(other);
-    ctn_heap_attached(heap);
     ctn_heap_destroy(heap);
-    ck_assert_int_eq(ctn_heap_attach(&params, name, &other), CATENA_ERR_SYSTEM);
+    ck_assert_int_eq(ctn_heap_attach(&params, name, &other), CATENA_ERR_PEER);
+    ck_assert_ptr_nonnull(strstr(catena_last_error(), "given up"));
 }
 END_TEST
 
@@ -340,7 +337,7 @@ END_TEST
 
 START_TEST(segment_is_private)
 {
-    ctn_heap_params_t params = heap_params_of(4 * MIB, 0, 1);
+    ctn_heap_params_t params = heap_params_of(4 * MIB, 0, 2);
     ctn_heap_t *heap = NULL;
     struct stat file;
     char name[64];
@@ -352,7 +349,7 @@ START_TEST(segment_is_private)
     ck_assert_int_eq(names_in_shm(), _i);
     ck_assert_int_eq(fstat(heap->fd, &file), 0);
     ck_assert_uint_eq(file.st_mode & 0777, 0600);
-    ctn_heap_destroy(heap); /* without ctn_heap_attached */
+    ctn_heap_destroy(heap); /* the other rank has not attached */
     ck_assert_int_eq(names_in_shm(), 0);
 }
 END_TEST
@@ -401,6 +398,7 @@ START_TEST(full_shm)
     ctn_heap_t *heap = NULL;
     char name[64];
 
+    params.sparse_bytes = 64 * KIB;
     if (!own_shm("size=8m")) {
         return;
     }
@@ -413,6 +411,11 @@ START_TEST(full_shm)
     memset(block, 1, 2 * MIB);
     ck_assert_ptr_null(ctn_heap_alloc(heap, 1, 2 * MIB));
     ck_assert_uint_eq(heap_stats_of(heap).node_taken, 2 * MIB);
+    ck_assert_ptr_nonnull(strstr(catena_last_error(), "/dev/shm has "));
+    for (off_t end = (off_t)(5 * MIB);
+         posix_fallocate(other, end, (off_t)KIB) == 0; end += (off_t)KIB) {
+    }
+    ck_assert_ptr_null(ctn_heap_alloc_sparse(heap, 0));
     ck_assert_int_eq(ftruncate(other, 0), 0);
     unsigned char *more = ctn_heap_alloc(heap, 1, 3 * MIB);
     ck_assert_ptr_nonnull(more);
