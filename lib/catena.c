@@ -205,8 +205,7 @@ catena_status_t catena_finalize(catena_context_t **handle)
     }
     ctn_recorded_call_t *record =
         ctn_call_enters(context->world, CTN_CODE_FINALIZE, -1);
-    if ((context->self != NULL && ctn_group_is_busy(context->self, __func__)) ||
-        ctn_group_is_busy(context->world, __func__)) {
+    if (ctn_groups_are_busy(context->exec, __func__)) {
         ctn_call_refused(context->world, record);
         return CATENA_ERR_STATE;
     }

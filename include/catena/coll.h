@@ -18,6 +18,9 @@ extern "C" {
  * with catena_request_start and freed with catena_request_free). Buffers belong
  * to catena until the blocking call returns, or while the request is active.
  *
+ * A rank that gets ERR_ARG for its own arguments has not taken part: the others
+ * wait for it, so it calls catena_abort, unless all ranks get the same.
+ *
  * With the setting CATENA_CHECK=on the ranks of a group compare what they call.
  * If that differs, the call has done nothing and fails with ERR_ARG on all of
  * them: a blocking one returns it, a nonblocking one when its request
@@ -365,7 +368,9 @@ CATENA_API catena_status_t catena_allgatherv_init(
  *                         CATENA_IN_PLACE: all blocks are in recv; after the
  *                         call recv is undefined beyond the result
  * @param[out] recv        [recv_counts[rank]] elements
- * @param[in]  recv_counts [p] elements, the same on all ranks */
+ * @param[in]  recv_counts [p] elements, the same on all ranks; on one node
+ *                         counts that differ and have the same sum are found
+ *                         with CATENA_CHECK=on only */
 CATENA_API catena_status_t catena_reduce_scatter(const void *send, void *recv,
                                                  const size_t recv_counts[],
                                                  catena_type_t type,

@@ -110,7 +110,7 @@ CATENA_API catena_status_t catena_init(const catena_config_t *config,
  * @param[in,out] context NULL afterwards, except with ERR_ARG and ERR_STATE
  * @return CATENA_OK, ERR_ARG (NULL; with CATENA_CHECK=on other ranks call
  *         something else; logged; nothing was freed), ERR_STATE (this rank has
- *         an active persistent request, or a request of the world that is not
+ *         an active persistent request, or a request of a group that is not
  *         complete; logged; nothing was freed), ERR_ENDED, ERR_PEER */
 CATENA_API catena_status_t catena_finalize(catena_context_t **context);
 

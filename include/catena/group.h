@@ -170,10 +170,11 @@ CATENA_API catena_status_t catena_group_agree(catena_group_t *group,
  * MPIX_Comm_shrink). Collective over the living ranks of a group, which may
  * have failed or been revoked; blocks. All of them agree on the members. A
  * member may die at any time: then the new group fails, and can be shrunk in
- * its turn.
+ * its turn. A rank that has left for catena_finalize is waited for, except in
+ * the world: there it is an error.
  * @param[out] out set only on CATENA_OK; free with catena_group_free
- * @return CATENA_OK, ERR_ARG (NULL; a rank calls catena_group_agree or
- *         catena_finalize, or has no memory for a group; logged; with
+ * @return CATENA_OK, ERR_ARG (NULL; a rank calls catena_group_agree or, of the
+ *         world, catena_finalize, or has no memory for a group; logged; with
  *         CATENA_CHECK=on as catena_group_agree), ERR_NO_MEMORY (for the table
  *         of members; the new group fails on the other ranks), ERR_UNSUPPORTED
  *         (CATENA_FAILURES is not return; logged), or the error that ended the

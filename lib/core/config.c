@@ -225,16 +225,23 @@ static bool find_setting(ctn_setting_tables_t tables, const char *name,
     return false;
 }
 
-/** The name of the setting that is most similar to an unknown name. */
-static const char *nearest_name(ctn_setting_tables_t tables, const char *name,
-                                size_t length)
+/** Write the name of the setting that is most similar to an unknown name, as a
+ * part of a message; "": no name is similar.
+ * @param prefix of all names where it was found */
+static void suggest_name(ctn_setting_tables_t tables, const char *prefix,
+                         const char *name, size_t length,
+                         char text[2 * CTN_NAME_BYTES])
 {
-    ctn_nearest_t nearest = {name, length, SIZE_MAX, ""};
+    ctn_nearest_t nearest = {name, length, length / 2 + 1, NULL};
     FOR_EACH_SETTING(tables, at, row)
     {
         ctn_nearest_try(&nearest, row->name);
     }
-    return nearest.name;
+    text[0] = '\0';
+    if (nearest.name != NULL) {
+        snprintf(text, 2 * CTN_NAME_BYTES, "; the nearest name is %s%s", prefix,
+                 nearest.name);
+    }
 }
 
 size_t ctn_config_warn_unknown(ctn_setting_tables_t tables,
@@ -256,11 +263,12 @@ size_t ctn_config_warn_unknown(ctn_setting_tables_t tables,
             continue;
         }
         unknown++;
+        char nearest[2 * CTN_NAME_BYTES];
+        suggest_name(tables, PREFIX, name, length, nearest);
         ctn_warn(log,
-                 PREFIX
-                 "%.*s is not a setting of catena and has no effect; the "
-                 "nearest name is " PREFIX "%s (catena-info -c lists all)",
-                 (int)length, name, nearest_name(tables, name, length));
+                 PREFIX "%.*s is not a setting of catena and has no effect%s "
+                        "(catena-info -c lists all)",
+                 (int)length, name, nearest);
     }
     return unknown;
 }
@@ -306,8 +314,11 @@ static catena_status_t read_setting(unsigned char *values,
         return CATENA_ERR_ARG;
     }
     if (!find_setting(tables, setting, length, &found)) {
-        ctn_error(log, "setting \"%.*s\": no such name, the nearest is %s",
-                  (int)length, setting, nearest_name(tables, setting, length));
+        char nearest[2 * CTN_NAME_BYTES];
+        suggest_name(tables, "", setting, length, nearest);
+        ctn_error(log,
+                  "setting \"%.*s\": no such name%s (catena-info -c lists all)",
+                  (int)length, setting, nearest);
         return CATENA_ERR_ARG;
     }
     return set(values, &found, setting + length + 1, "setting ", log);

@@ -342,6 +342,19 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
     return op;
 }
 
+catena_status_t ctn_group_refuse_busy(const catena_group_t *group,
+                                      uint64_t operations, const char *kind,
+                                      const char *function)
+{
+    bool one = operations == 1;
+    return ctn_refuse(group->exec->log, CATENA_ERR_STATE, function,
+                      "%llu operation%s of a %s of %u ranks %s under way; "
+                      "complete %s first, as catena_request_wait does",
+                      (unsigned long long)operations, one ? "" : "s", kind,
+                      group->chain.place.size, one ? "is" : "are",
+                      one ? "it" : "them");
+}
+
 bool ctn_group_is_busy(const catena_group_t *group, const char *function)
 {
     uint64_t under_way =
@@ -349,11 +362,19 @@ bool ctn_group_is_busy(const catena_group_t *group, const char *function)
     if (under_way == group->sequence.detached) {
         return false;
     }
-    (void)ctn_refuse(
-        group->exec->log, CATENA_ERR_STATE, function,
-        "%llu operations of the group are under way; complete them first",
-        (unsigned long long)(under_way - group->sequence.detached));
+    (void)ctn_group_refuse_busy(group, under_way - group->sequence.detached,
+                                "group", function);
     return true;
+}
+
+bool ctn_groups_are_busy(const ctn_exec_t *exec, const char *function)
+{
+    const catena_group_t *group = ctn_groups_newest(exec);
+    while (group != NULL &&
+           (group->hidden || !ctn_group_is_busy(group, function))) {
+        group = group->next;
+    }
+    return group != NULL;
 }
 
 catena_status_t ctn_group_free(catena_group_t *group, const char *function,

@@ -282,9 +282,18 @@ ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group);
  *                    no operation waits for: flush them first */
 catena_status_t ctn_group_free(catena_group_t *group, const char *function,
                                bool flush_words);
+/** Refuse a call since so many operations of a group, or of its neighborhood,
+ * are under way.
+ * @param kind "group" or "neighborhood"
+ * @return ERR_STATE */
+catena_status_t ctn_group_refuse_busy(const catena_group_t *group,
+                                      uint64_t operations, const char *kind,
+                                      const char *function);
 /** Whether the application has operations under way on the group, which is
  * logged. */
 bool ctn_group_is_busy(const catena_group_t *group, const char *function);
+/** The same for all groups. */
+bool ctn_groups_are_busy(const ctn_exec_t *exec, const char *function);
 /** Run the teardown scan of the world, or of a group that the caller releases
  * right after it: blocks until all members have called it, and sums `*sum` over
  * them.

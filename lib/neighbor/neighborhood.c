@@ -160,10 +160,8 @@ catena_status_t catena_neighborhood_free(catena_neighborhood_t **handle)
     const ctn_sequence_t *sequence = &neighborhood->sequence;
     uint64_t under_way = ctn_sequence_under_way(sequence) - sequence->detached;
     if (under_way > 0) {
-        return ctn_refuse(neighborhood->exec->log, CATENA_ERR_STATE, __func__,
-                          "%llu operations of the neighborhood are under way; "
-                          "complete them first",
-                          (unsigned long long)under_way);
+        return ctn_group_refuse_busy(neighborhood->group, under_way,
+                                     "neighborhood", __func__);
     }
     CTN_MARK_SET(neighborhood, CTN_FREED); /* before: see catena_group_free */
     catena_status_t status =

@@ -115,6 +115,24 @@ static bool active(catena_context_t *context)
     return catena_request_free(&request) == CATENA_OK && good;
 }
 
+/** Rank 0 starts an operation of another group first, so it is under way: the
+ * context remains. */
+static bool under_way(catena_context_t *context)
+{
+    catena_group_t *world = catena_world(context);
+    catena_group_t *group = NULL;
+    catena_request_t *request = NULL;
+    bool first = catena_group_rank(world) == 0;
+    bool good = catena_group_dup(world, &group) == CATENA_OK &&
+                (!first || catena_ibarrier(group, &request) == CATENA_OK) &&
+                (!first || catena_group_size(world) == 1 ||
+                 catena_finalize(&context) == CATENA_ERR_STATE) &&
+                catena_barrier(world) == CATENA_OK &&
+                (first || catena_ibarrier(group, &request) == CATENA_OK) &&
+                catena_request_wait(&request) == CATENA_OK;
+    return catena_group_free(&group) == CATENA_OK && good;
+}
+
 int main(void)
 {
     bool good = true;
@@ -129,6 +147,8 @@ int main(void)
         good &= conclude(world, moves == 0, "affinity stays", life);
         good &= conclude(world, second(), "no second context", life);
         good &= conclude(world, active(context), "active at the end", life);
+        good &=
+            conclude(world, under_way(context), "under way at the end", life);
         if (catena_finalize(&context) != CATENA_OK) {
             printf("not ok - finalize, life %d\n", life);
             return 1;
