@@ -37,6 +37,10 @@ void *catena_calloc(catena_context_t *context, size_t count, size_t bytes)
         return refuse_alloc(__func__, context);
     }
     if (__builtin_mul_overflow(count, bytes, &all)) {
+        (void)ctn_refuse(&context->log, CATENA_ERR_ARG, __func__,
+                         "%zu elements of %zu bytes are more than there are "
+                         "addresses",
+                         count, bytes);
         return NULL;
     }
     return ctn_arena_alloc_zeroed(&context->heap->arena, 0, all, all);

@@ -1,6 +1,7 @@
 /* Groups, barriers, and the shared heap. */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "ranks/helpers/rank_test.h"
 
@@ -178,7 +179,9 @@ static void full_heap(rank_test_t *test)
     catena_heap_get_stats(test->context, &stats);
     RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
     RANK_CHECK(test, catena_malloc(test->context, stats.limit) == NULL);
+    RANK_CHECK(test, strstr(catena_last_error(), "heap: exhausted") != NULL);
     RANK_CHECK(test, catena_calloc(test->context, SIZE_MAX / 2, 3) == NULL);
+    RANK_CHECK(test, strstr(catena_last_error(), "catena_calloc: ") != NULL);
     void *block = catena_malloc(test->context, BLOCK);
     RANK_CHECK(test, block != NULL);
     catena_free(test->context, block);

@@ -79,7 +79,10 @@ void ctn_pairwise_mismatch(ctn_pairwise_t *x, uint32_t other, bool sends,
     x->status = CATENA_ERR_ARG;
     if (found !=
         PAIRWISE_NOTHING) { /* else another rank has reported the reason */
-        (void)ctn_message_report_length(x->topo->group->exec, "alltoall",
+        const char *call = x->receive->types != NULL    ? "alltoallw"
+                           : x->receive->counts != NULL ? "alltoallv"
+                                                        : "alltoall";
+        (void)ctn_message_report_length(x->topo->group->exec, call,
                                         sends ? rank : me, sends ? me : rank,
                                         found, expected);
     }
