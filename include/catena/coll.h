@@ -368,9 +368,7 @@ CATENA_API catena_status_t catena_allgatherv_init(
  *                         CATENA_IN_PLACE: all blocks are in recv; after the
  *                         call recv is undefined beyond the result
  * @param[out] recv        [recv_counts[rank]] elements
- * @param[in]  recv_counts [p] elements, the same on all ranks; on one node
- *                         counts that differ and have the same sum are found
- *                         with CATENA_CHECK=on only */
+ * @param[in]  recv_counts [p] elements, the same on all ranks */
 CATENA_API catena_status_t catena_reduce_scatter(const void *send, void *recv,
                                                  const size_t recv_counts[],
                                                  catena_type_t type,

@@ -351,6 +351,9 @@ catena_status_t catena_barrier(catena_group_t *group)
         status = ctn_group_run(group, ctn_barrier_create(group));
     }
     ctn_call_returns(group->exec, record, CTN_RECORD_OVER, NULL);
+    if (__builtin_expect(status != CATENA_OK, 0)) {
+        ctn_log_returns_error(ctn_call_barrier.name, status);
+    }
     return status;
 }
 

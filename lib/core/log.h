@@ -50,11 +50,10 @@ void ctn_log_write(const ctn_log_t *log, catena_log_level_t level,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4), visibility("default")));
 
-/** A call returns an error. If nothing was logged or kept in this thread since
- * another call has returned one, keep a text that refers to other ranks.
- * Exported as ctn_log_write is. */
-void ctn_log_returns_error(const char *call, catena_status_t status)
-    __attribute__((visibility("default")));
+/** A collective, or a wait for one, returns an error. If nothing was logged or
+ * kept in this thread since another one has done so, keep a text that refers to
+ * other ranks. */
+void ctn_log_returns_error(const char *call, catena_status_t status);
 
 /** The size of the text of catena_last_error. */
 enum { CTN_LAST_ERROR_BYTES = 512 };

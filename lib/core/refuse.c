@@ -14,7 +14,6 @@ catena_status_t ctn_refuse(const ctn_log_t *log, catena_status_t status,
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     ctn_error(log, "%s: %s", function, text);
-    ctn_log_returns_error(function, status);
     return status;
 }
 

@@ -359,6 +359,39 @@ static void old_data(rank_test_t *test)
     }
 }
 
+/** Rank 1 divides a vector of the same length in another way. Over messages the
+ * lengths of blocks differ, which the suite mismatch covers. */
+static void other_blocks(rank_test_t *test)
+{
+    int p = test->place.ranks;
+    catena_group_t *group;
+    if (test->place.nodes > 1) {
+        return;
+    }
+    RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+    RANK_CHECK(test,
+               catena_group_set(group, "hierarchy", "node:shm") == CATENA_OK);
+    int32_t *send = calloc((size_t)p * N, sizeof(*send));
+    int32_t receive[N + 1] = {0};
+    size_t *counts = calloc((size_t)p, sizeof(*counts));
+    for (int round = 0; round < 8; round++) {
+        for (int i = 0; i < p; i++) {
+            counts[i] = N - 1;
+        }
+        if (test->place.rank == 1) {
+            counts[0] = N;
+            counts[1] = N - 2;
+        }
+        FAILS(test, CATENA_ERR_ARG, "have different counts",
+              catena_reduce_scatter(send, receive, counts, CATENA_INT32,
+                                    CATENA_SUM, group));
+        still_works(test, group);
+    }
+    RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
+    free(send);
+    free(counts);
+}
+
 static const rank_case_t cases[] = {
     {"roots", roots},
     {"NULL", nulls},
@@ -371,6 +404,7 @@ static const rank_case_t cases[] = {
     {"settings that make no sense", settings},
     {"settings that differ", settings_differ},
     {"algorithms that differ", algorithms_differ},
+    {"blocks of other lengths, and as many elements", other_blocks},
     {"data of other lengths before a larger group", old_data},
     {NULL, NULL}};
 const rank_suite_t rank_suite_collbad = {.name = "collbad",

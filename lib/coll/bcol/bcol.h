@@ -182,6 +182,11 @@ void ctn_basic_find_rule(ctn_module_t *module, ctn_basic_kind_t kind,
                          ctn_algorithm_set_t possible, bool blocking,
                          size_t bytes);
 
+/** Log that another member has other counts.
+ * @param member whose data have shown that */
+void ctn_basic_report_counts(const ctn_module_t *module,
+                             const ctn_basic_coll_t *basic, uint32_t member);
+
 /** ctn_balanced_reduce of the data of all members of a module, and what it
  * costs. @param basic the call, which is `balanced` */
 void ctn_basic_reduce(const ctn_module_t *module, const ctn_basic_coll_t *basic,

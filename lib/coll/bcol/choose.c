@@ -1,4 +1,5 @@
-/* Finds the rules for basic collectives. */
+/* What the components share: the choice by rules, messages, the balanced tree.
+ */
 
 #include "coll/bcol/bcol.h"
 
@@ -42,6 +43,17 @@ ctn_op_t *ctn_basic_make(ctn_module_t *module, ctn_basic_kind_t kind,
         bcol->set(op, module, kind, basic);
     }
     return op;
+}
+
+void ctn_basic_report_counts(const ctn_module_t *module,
+                             const ctn_basic_coll_t *basic, uint32_t member)
+{
+    const ctn_sbgp_t *sbgp = module->sbgp;
+    ctn_error(module->exec->log,
+              "%s: rank %u and rank %u have different counts; give the same "
+              "counts on all ranks",
+              basic->call, sbgp->member[member].rank,
+              sbgp->member[sbgp->me].rank);
 }
 
 void ctn_basic_reduce(const ctn_module_t *module, const ctn_basic_coll_t *basic,

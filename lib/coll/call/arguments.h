@@ -43,12 +43,16 @@ static inline catena_status_t ctn_arguments_begin(const ctn_arguments_t *args,
                                                   ctn_recorded_call_t **record)
 {
     *record = NULL;
+    const char *name = args->collective->name;
     if (CTN_UNUSABLE(group, CTN_GROUP)) {
-        return ctn_refuse_handle(args->collective->name, "group", group);
+        (void)ctn_refuse_handle(name, "group", group);
+        ctn_log_returns_error(name, CATENA_ERR_ARG);
+        return CATENA_ERR_ARG;
     }
     if (mode != CTN_BLOCKING && request == NULL) {
-        return ctn_refuse_null(group->exec->log, args->collective->name,
-                               "request");
+        (void)ctn_refuse_null(group->exec->log, name, "request");
+        ctn_log_returns_error(name, CATENA_ERR_ARG);
+        return CATENA_ERR_ARG;
     }
     *record = ctn_call_enters(
         group, args->collective->code,

@@ -370,12 +370,12 @@ static int refuse_states(const catena_config_t *config, void *argument)
              "catena_group_world_ranks",
              catena_group_create(n.group, 1, n.zero_each, &part));
     ck_assert_int_eq(catena_ibarrier(n.group, &n.request), CATENA_OK);
-    SAYS_WHY(&n, CATENA_ERR_STATE, catena_group_free, "complete them first",
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_group_free, "complete it first",
              catena_group_free(&n.group));
     ck_assert_int_eq(catena_request_wait(&n.request), CATENA_OK);
     ck_assert_int_eq(catena_group_free(&n.group), CATENA_OK);
     ck_assert_int_eq(catena_ibarrier(n.world, &n.request), CATENA_OK);
-    SAYS_WHY(&n, CATENA_ERR_STATE, catena_finalize, "complete them first",
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_finalize, "complete it first",
              catena_finalize(&n.context));
     ck_assert_int_eq(catena_request_wait(&n.request), CATENA_OK);
     ck_assert_int_eq(catena_cart_create(n.world, 1, (const int[]){2},

@@ -202,14 +202,8 @@ void ctn_p2p_look_for_mismatch(ctn_op_t *op, uint32_t member, unsigned slot)
 CTN_COLD void ctn_p2p_refuse_blocks(ctn_op_t *op, uint32_t member)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    const ctn_sbgp_t *sbgp = call->p2p->module.sbgp;
     if (call->status == CATENA_OK) {
-        ctn_error(
-            op->exec->log,
-            "%s: rank %u and rank %u have different counts; give the same "
-            "counts on all ranks",
-            call->basic->call, sbgp->member[member].rank,
-            sbgp->member[sbgp->me].rank);
+        ctn_basic_report_counts(&call->p2p->module, call->basic, member);
         call->status = CATENA_ERR_ARG;
     }
 }

@@ -256,7 +256,8 @@ static shm_storage_t take_copy(shm_call_t *call, size_t bytes, uint64_t *offset)
 
 static uint64_t mark_of(const shm_call_t *call, size_t bytes)
 {
-    return call->algorithm->vector ? shm_vector_mark(call->basic) : bytes;
+    return call->algorithm->vector ? shm_vector_mark(call->basic)
+                                   : bytes ^ call->digest;
 }
 
 /** Copy published data to the copy area, and tell how far. */
@@ -439,6 +440,11 @@ CTN_COLD static void refuse(shm_call_t *call, uint32_t owner,
         refuse_vector(call, owner, found);
     } else if (call->status == CATENA_OK && found->storage != SHM_MISMATCH) {
         const ctn_sbgp_t *sbgp = call->shm->module.sbgp;
+        if (call->kind == CTN_REDUCE_SCATTER) {
+            ctn_basic_report_counts(&call->shm->module, call->basic, owner);
+            call->status = CATENA_ERR_ARG;
+            return;
+        }
         (void)ctn_message_report_length(
             call->shm->module.exec, call->basic->call, sbgp->member[owner].rank,
             sbgp->member[sbgp->me].rank, found->mark, expected);

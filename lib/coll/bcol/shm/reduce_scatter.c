@@ -4,6 +4,7 @@
  * work. */
 
 #include "coll/bcol/shm/shm.h"
+#include "core/hash.h"
 
 /* Bytes of the result that are reduced at once: they fit the first-level
  * cache. */
@@ -14,8 +15,19 @@ static size_t all_bytes(const shm_call_t *call)
     return call->basic->at[call->shm->size];
 }
 
+/** Blocks of other lengths may make a vector of the same length. */
+static uint64_t digest_of(const shm_call_t *call)
+{
+    uint64_t digest = 0;
+    for (uint32_t i = 1; i < call->shm->size; i++) {
+        digest = (digest + call->basic->at[i]) * CTN_HASH_STEP;
+    }
+    return digest >> 44 << 40; /* 20 bits below SHM_MARKS */
+}
+
 static bool publish(shm_call_t *call)
 {
+    call->digest = digest_of(call);
     shm_publish_own(call, call->basic->in, all_bytes(call));
     return true;
 }

@@ -111,6 +111,7 @@ void shm_call_begin(shm_call_t *call, uint64_t seq)
     call->longest = longest_row(call);
     call->copy_area = (shm_copy_area_t){.memory = NULL};
     call->arrival = 0;
+    call->digest = 0;
     call->taken = 0;
     ctn_node_report_cpu(call->shm->module.exec, &call->shm->area);
 }

@@ -94,8 +94,9 @@ typedef struct shm_offer {
 } shm_offer_t;
 
 /** The mark of a vector, which tells its length: number of chunks (from bit 32
- * on, modulo 2^28), and bytes of this chunk. The mark of a block is its length.
- */
+ * on, modulo 2^28), and bytes of this chunk. The mark of a block is its length;
+ * that of the vector of a reduce_scatter also has a digest of the lengths of
+ * its blocks, from bit 40 on. */
 static inline uint64_t shm_vector_mark(const ctn_basic_coll_t *basic)
 {
     return (uint64_t)(basic->chunks % SHM_MARK_CHUNKS) << 32 | basic->bytes;
@@ -211,6 +212,7 @@ struct shm_call {
     bool acknowledge; /* an owner asks whether this member has read its data */
     const void *own;  /* where this member reads its vector */
     const void *left; /* the reduction so far */
+    uint64_t digest;  /* reduce_scatter: part of its mark; else 0 */
     uint64_t arrival; /* allreduce "last": the counter `arrived` when this
                          member was counted; 0: not yet */
     catena_status_t status; /* what it ends with */
