@@ -72,12 +72,9 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
     }
     uint64_t under_way = ctn_sequence_under_way(&neighborhood->sequence);
     catena_status_t status =
-        under_way == 0
-            ? read_setting(log, name, value, &requested)
-            : ctn_refuse(log, CATENA_ERR_STATE, __func__,
-                         "%llu operations of the neighborhood are under way; "
-                         "complete them first",
-                         (unsigned long long)under_way);
+        under_way == 0 ? read_setting(log, name, value, &requested)
+                       : ctn_group_refuse_busy(neighborhood->group, under_way,
+                                               "neighborhood", __func__);
     /* Else the ranks would create different schedules and deadlock. */
     status =
         ctn_neighbor_agree_same(__func__, neighborhood->group, status, 1,
