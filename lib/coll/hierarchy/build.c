@@ -108,7 +108,8 @@ static void report_different_settings(const ctn_hierarchy_build_t *build)
     (void)ctn_hierarchies_write(build->all, list);
     ctn_error(
         group->exec->log,
-        "ranks %u and %u of a group have different hierarchies; expected "
+        "ranks %u and %u of a group have different settings of collectives; "
+        "expected "
         "the same settings CATENA_HIERARCHY, CATENA_<COLLECTIVE>_HIERARCHY, "
         "CATENA_<COLLECTIVE>_ALGORITHM, CATENA_REPRODUCIBLE and of "
         "catena_group_set on all ranks, "
