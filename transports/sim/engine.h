@@ -354,7 +354,7 @@ uint64_t sim_leave_data(ctn_sim_t *sim, sim_event_t *message, uint64_t time,
                         double ps);
 /** Send a message; source, target and data are filled in. */
 void sim_send(ctn_sim_rank_t *rank, sim_event_t *message);
-/** Handle the events HEAD, ARRIVE and SENT. */
+/** Handle the events HEAD, LEAF, ARRIVE and SENT. */
 void sim_leaf(ctn_sim_t *sim, sim_event_t *message);
 void sim_head(ctn_sim_t *sim, sim_event_t *message);
 void sim_arrive(ctn_sim_t *sim, sim_event_t *message);

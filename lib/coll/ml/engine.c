@@ -65,10 +65,10 @@ ctn_task_t *ctn_ml_add_vector(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
 }
 
 void ctn_ml_add_up(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
-                   ctn_basic_kind_t kind, const unsigned char *in,
-                   unsigned char *results)
+                   const unsigned char *in, unsigned char *results)
 {
-    (void)ctn_ml_add_vector(ml, chunk, level, kind, level == 0 ? in : results,
+    (void)ctn_ml_add_vector(ml, chunk, level, CTN_REDUCE,
+                            level == 0 ? in : results,
                             ctn_ml_sbgp(ml, level)->me == 0 ? results : NULL);
 }
 

@@ -296,12 +296,11 @@ ctn_task_t *ctn_ml_add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
 /** The same for a basic collective of vectors, of a chunk's length. */
 ctn_task_t *ctn_ml_add_vector(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
                               ctn_basic_kind_t kind, const void *in, void *out);
-/** Add a reduction, or a fan-in, to the leader of `level`. On the lowest level
- * its input is `in`, on the others the result of the level below. The leader's
- * result goes to `results`. */
+/** Add a reduction to the leader of `level`. On the lowest level its input is
+ * `in`, on the others the result of the level below. The leader's result goes
+ * to `results`. */
 void ctn_ml_add_up(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
-                   ctn_basic_kind_t kind, const unsigned char *in,
-                   unsigned char *results);
+                   const unsigned char *in, unsigned char *results);
 /** Begin the second part, in which the leaders of all levels below the top send
  * `bytes` of `memory` to the members: bcast or fan-out. */
 void ctn_ml_add_down(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_basic_kind_t kind,

@@ -34,7 +34,7 @@ static void add_up(ctn_ml_t *ml, ctn_chunk_t *chunk)
     unsigned char *kept = results(ml, chunk);
     for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
         if (!ctn_ml_is_top(ml, level)) {
-            ctn_ml_add_up(ml, chunk, level, CTN_REDUCE, in, kept);
+            ctn_ml_add_up(ml, chunk, level, in, kept);
         }
     }
     if (ctn_ml_levels(ml) == 0 && in != kept) {

@@ -161,8 +161,7 @@ static void add_up(ctn_ml_t *ml, ctn_chunk_t *chunk)
     unsigned char *results = it->results != NULL ? it->results + from : NULL;
     for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
         if (!ctn_ml_is_top(ml, level)) {
-            ctn_ml_add_up(ml, chunk, level, CTN_REDUCE, it->vector + from,
-                          results);
+            ctn_ml_add_up(ml, chunk, level, it->vector + from, results);
         }
     }
 }

@@ -120,7 +120,7 @@ static void add_up(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level)
     (void)ctn_ml_add_vector(ml, chunk, level, CTN_EXSCAN, in,
                             prefix(ml, chunk));
     if (!ctn_ml_is_top(ml, level)) {
-        ctn_ml_add_up(ml, chunk, level, CTN_REDUCE, in, total(chunk));
+        ctn_ml_add_up(ml, chunk, level, in, total(chunk));
     }
 }
 

@@ -110,7 +110,7 @@ static catena_status_t take_only_block(ctn_op_t *op, uint32_t m)
     if (in->receiving.bytes != in->block[0].bytes) {
         report_mismatch(op, source, in->receiving.bytes, in->block[0].bytes);
     } else {
-        ctn_link_copy(op, &in->receiving, in->block, 1);
+        ctn_link_copy(op, &in->receiving, in->block);
     }
     return release_message(op, m);
 }
@@ -191,7 +191,7 @@ static catena_status_t gather(ctn_op_t *op, ctn_incoming_t *in, bool copies,
             return CATENA_ERR_NO_MEMORY;
         }
         bool has_data = in->receiving.data != NULL || in->receiving.place != 0;
-        ctn_link_copy(op, &in->receiving, &copy, 1);
+        ctn_link_copy(op, &in->receiving, &copy);
         *data = has_data ? copy.base : NULL;
     } else {
         status = ctn_link_make_contiguous(op, &in->receiving);

@@ -395,7 +395,7 @@ void ctn_exchange_finish(ctn_op_t *op)
     }
     for (uint32_t i = 0; i < execution->sends_open; i++) {
         ctn_link_send_handle_drop(
-            op, &execution->send[execution->open_send[i]].sending);
+            &execution->send[execution->open_send[i]].sending);
     }
     for (uint32_t m = 0; op->status != CATENA_OK && m < execution->next_receive;
          m++) {

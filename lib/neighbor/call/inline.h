@@ -121,7 +121,7 @@ uint64_t ctn_inline_receive(ctn_exec_t *exec, ctn_inline_exchange_t *x,
  * updates the credit. */
 void ctn_inline_all_received(ctn_inline_path_t *path, uint64_t seq);
 
-/** Whether zero-copy sends have not been read yet. */
+/** Whether all zero-copy sends have been read. */
 bool ctn_inline_is_read(ctn_inline_exchange_t *x, uint64_t seq);
 
 /** Runs a blocking call inline if it is in the call cache. False: nothing has

@@ -209,10 +209,10 @@ ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
 catena_status_t ctn_link_make_contiguous(ctn_op_t *op,
                                          ctn_link_receive_handle_t *receiving);
 
-/** Copies a received message into spans with as many bytes in all. Data that
- * already lie in their span are not copied. */
+/** Copies a received message into a span with as many bytes. Data that already
+ * lie there are not copied. */
 void ctn_link_copy(ctn_op_t *op, const ctn_link_receive_handle_t *receiving,
-                   const ctn_span_t *spans, uint32_t count);
+                   const ctn_span_t *span);
 
 /** Releases a message: frees what the handle holds, and acknowledges zero-copy
  * data. */
@@ -250,7 +250,7 @@ catena_status_t ctn_link_finalize(ctn_exec_t *exec);
 
 /** When an operation ends: releases what a handle still holds if the operation
  * has failed. */
-void ctn_link_send_handle_drop(ctn_op_t *op, ctn_link_send_handle_t *sending);
+void ctn_link_send_handle_drop(ctn_link_send_handle_t *sending);
 void ctn_link_receive_handle_drop(ctn_op_t *op,
                                   ctn_link_receive_handle_t *receiving);
 

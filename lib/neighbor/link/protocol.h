@@ -55,18 +55,17 @@ static inline unsigned ctn_link_entry(uint64_t seq)
     return seq % CTN_LINK_FLIGHT;
 }
 
-/** Offset of a word of the operation's slot in the receiver's arena. */
-static inline uint64_t ctn_link_word_at(const ctn_link_out_t *out, uint64_t seq,
-                                        unsigned word)
+/** Offset of the operation's slot, which begins with its word, in the
+ * receiver's arena. */
+static inline uint64_t ctn_link_word_at(const ctn_link_out_t *out, uint64_t seq)
 {
-    return out->slots + ctn_link_generation(seq) * sizeof(ctn_slot_t) +
-           word * sizeof(uint64_t);
+    return out->slots + ctn_link_generation(seq) * sizeof(ctn_slot_t);
 }
 
 /** The same for the data of the slot. */
 static inline uint64_t ctn_link_data_at(const ctn_link_out_t *out, uint64_t seq)
 {
-    return ctn_link_word_at(out, seq, 0) + offsetof(ctn_slot_t, data);
+    return ctn_link_word_at(out, seq) + offsetof(ctn_slot_t, data);
 }
 
 /** Offset of the operation's CTS in the sender's arena.

@@ -214,48 +214,26 @@ static ctn_type_t type_of(const ctn_link_layout_t *layout)
     };
 }
 
-/** Copies the bytes from position `at` of a message to a span, unless they lie
- * there. */
-static void copy_span(ctn_exec_t *exec, const ctn_span_t *source, size_t at,
-                      const ctn_span_t *span)
-{
-    if (source->type == NULL) {
-        if (source->base + at != span->base || span->type != NULL) {
-            ctn_span_write(exec, span, 0, span->bytes, source->base + at);
-        }
-        return;
-    }
-    if (span->type == NULL) {
-        ctn_span_read(exec, source, at, span->bytes, span->base);
-        return;
-    }
-    unsigned char through[2048];
-    for (size_t done = 0; done < span->bytes; done += sizeof(through)) {
-        size_t now = span->bytes - done;
-        now = now < sizeof(through) ? now : sizeof(through);
-        ctn_span_read(exec, source, at + done, now, through);
-        ctn_span_write(exec, span, done, now, through);
-    }
-}
-
 void ctn_link_copy(ctn_op_t *op, const ctn_link_receive_handle_t *receiving,
-                   const ctn_span_t *spans, uint32_t count)
+                   const ctn_span_t *span)
 {
-    ctn_type_t type = type_of(&receiving->layout);
-    ctn_span_t source = {(unsigned char *)(uintptr_t)receiving->data,
-                         receiving->bytes,
-                         receiving->layout.run > 0 ? &type : NULL};
-    size_t at = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (spans[i].bytes > 0 && receiving->place != 0) {
-            (void)ctn_read_place(op->exec, receiving->sender,
-                                 receiving->place + at, &spans[i]);
-        } else if (spans[i].bytes > 0) {
-            copy_span(op->exec, &source, at, &spans[i]);
-        }
-        at += spans[i].bytes;
+    assert(span->bytes == receiving->bytes);
+    if (span->bytes == 0) {
+        return;
     }
-    assert(at == receiving->bytes);
+    if (receiving->place != 0) {
+        (void)ctn_read_place(op->exec, receiving->sender, receiving->place,
+                             span);
+        return;
+    }
+    ctn_type_t type = type_of(&receiving->layout);
+    const ctn_span_t source = {(unsigned char *)(uintptr_t)receiving->data,
+                               receiving->bytes,
+                               receiving->layout.run > 0 ? &type : NULL};
+    if (source.type != NULL || span->type != NULL ||
+        source.base != span->base) {
+        ctn_span_copy(op->exec, span, &source);
+    }
 }
 
 catena_status_t ctn_link_make_contiguous(ctn_op_t *op,
@@ -270,7 +248,7 @@ catena_status_t ctn_link_make_contiguous(ctn_op_t *op,
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_span_t together = {copy, receiving->bytes, NULL};
-    ctn_link_copy(op, receiving, &together, 1);
+    ctn_link_copy(op, receiving, &together);
     receiving->copy = copy;
     receiving->copy_bytes = receiving->bytes;
     receiving->data = copy;

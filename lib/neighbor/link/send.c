@@ -30,7 +30,7 @@ static catena_status_t put_rts(ctn_op_t *op, const ctn_link_out_t *out,
     op->exec->tally.messages++;
     return ctn_put_signal(out->peer.endpoint, rts, sizeof(*rts),
                           ctn_link_data_at(out, op->seq),
-                          ctn_link_word_at(out, op->seq, 0),
+                          ctn_link_word_at(out, op->seq),
                           ctn_flag(op->seq, CTN_LINK_RTS), &op->pending);
 }
 
@@ -184,7 +184,7 @@ static bool has_cts(const ctn_op_t *op, ctn_link_out_t *out, size_t bytes,
 {
     unsigned entry = ctn_link_entry(op->seq);
     ctn_transfer_send_t *t = &sending->transfer;
-    *t = (ctn_transfer_send_t){.slot = ctn_link_word_at(out, op->seq, 0),
+    *t = (ctn_transfer_send_t){.slot = ctn_link_word_at(out, op->seq),
                                .endpoint = out->peer.endpoint,
                                .digest = ctn_link_cts_bytes(op->seq, bytes),
                                .cts = &out->control->unsolicited[entry]};
@@ -247,7 +247,7 @@ static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
                                                        out->eager_bytes, bytes);
     const ctn_put_t put = {.endpoint = out->peer.endpoint,
                            .offset = to,
-                           .word = ctn_link_word_at(out, op->seq, 0),
+                           .word = ctn_link_word_at(out, op->seq),
                            .value = ctn_flag(op->seq, bytes)};
     ctn_span_cursor_t cursor = {spans, 0};
     int result = ctn_put_spans(op, &put, &cursor, bytes);
@@ -322,9 +322,8 @@ ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
     return CTN_STEP_NEXT;
 }
 
-void ctn_link_send_handle_drop(ctn_op_t *op, ctn_link_send_handle_t *sending)
+void ctn_link_send_handle_drop(ctn_link_send_handle_t *sending)
 {
-    (void)op;
     /* A copy that was not read stays until the heap is freed: the receiver may
      * be reading it. */
     *sending = (ctn_link_send_handle_t){.state = SENDING_NEW};

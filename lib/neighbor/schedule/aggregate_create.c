@@ -32,7 +32,7 @@ typedef struct record {
     uint32_t what;     /* CONTRIBUTES, CONSUMES or ARRIVES */
     uint32_t node;  /* the other node, seen from the receiver of the record */
     uint32_t index; /* of the edge in the receiver's list */
-    /* As in ctn_neighbor_aggregate_block_t, _area_t and _out_t. */
+    /* As in ctn_neighbor_aggregate_block_t and _area_t. */
     uint32_t position;
     uint32_t blocks;
     uint32_t contributors;

@@ -41,8 +41,6 @@ static inline uint64_t ctn_p2p_blocks_digest(const ctn_basic_coll_t *basic,
     return digest != 0 ? digest : 1;
 }
 
-/** Names of algorithms, NULL-terminated. */
-
 /** Select the algorithm. */
 const ctn_algorithm_t *ctn_p2p_allgather(ctn_p2p_t *p2p,
                                          const ctn_basic_coll_t *basic);
