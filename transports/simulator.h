@@ -24,7 +24,7 @@ typedef struct catena_sim_rank ctn_sim_rank_t;
 /** Where a rank runs, and what it communicates through. */
 typedef struct ctn_sim_place {
     uint32_t rank, ranks;
-    uint32_t node, nodes;
+    uint32_t node;
     uint32_t local_rank, local_size;
     const uint32_t *local_ranks; /* world ranks of its node, ascending */
     int numa;                    /* domain of its core; -1: the only one */

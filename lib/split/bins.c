@@ -55,10 +55,3 @@ void ctn_bins_set(ctn_bins_t *bins, unsigned bin, ctn_address_t member)
     memset(bins, 0, sizeof(*bins));
     bins->bin[bin] = ctn_bin_of_one(member);
 }
-
-ctn_chain_place_t ctn_bins_place(const ctn_bins_t *left,
-                                 const ctn_bins_t *right, unsigned bin,
-                                 ctn_address_t member)
-{
-    return ctn_bin_place(&left->bin[bin], &right->bin[bin], member);
-}

@@ -44,10 +44,4 @@ _Static_assert(sizeof(ctn_bins_t) == CTN_SCAN_BYTES, "bins fill a scan");
 void ctn_fold_bins(void *inout, const void *in, int in_is_left);
 /** Initialize a table with one member, in `bin`. */
 void ctn_bins_set(ctn_bins_t *bins, unsigned bin, ctn_address_t member);
-/** Return the place of `member` in the chain of bin number `bin`. `left`,
- * `right`: results of the scan. */
-ctn_chain_place_t ctn_bins_place(const ctn_bins_t *left,
-                                 const ctn_bins_t *right, unsigned bin,
-                                 ctn_address_t member);
-
 #endif

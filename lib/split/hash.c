@@ -41,8 +41,6 @@
 #include "split/shift.h"
 #include "split/split.h"
 
-enum { LEFT, RIGHT };
-
 /* Flags of a member; the scan forms their bitwise or over a chain. */
 enum {
     DIFFER = 1u << 0,   /* its color and a neighbor's differ */
@@ -216,15 +214,15 @@ static void fold_opening(ctn_scan_t *scan, unsigned side, const void *data)
     hash_opening_t theirs;
     memcpy(&theirs, data, sizeof(theirs));
     const hash_opening_t *ours = &split->opening;
-    uint32_t edge = side == LEFT ? compare_neighbors(split, &theirs, ours)
-                                 : compare_neighbors(split, ours, &theirs);
+    uint32_t edge = side == CTN_LEFT ? compare_neighbors(split, &theirs, ours)
+                                     : compare_neighbors(split, ours, &theirs);
     ctn_bins_t others;
     ctn_bins_set(&others, hash_to_bin(split, theirs.hash),
                  ctn_address_unpack(theirs.member));
     others.flags = theirs.flags;
-    ctn_fold_bins(scan->exclusive[side], &others, side == LEFT);
-    ctn_fold_bins(ctn_scan_running(scan, side), &others, side == LEFT);
-    for (unsigned i = LEFT; i <= RIGHT; i++) {
+    ctn_fold_bins(scan->exclusive[side], &others, side == CTN_LEFT);
+    ctn_fold_bins(ctn_scan_running(scan, side), &others, side == CTN_LEFT);
+    for (unsigned i = CTN_LEFT; i <= CTN_RIGHT; i++) {
         ((ctn_bins_t *)ctn_scan_running(scan, i))->flags |= edge;
     }
     split->own.flags |= edge;
@@ -392,8 +390,9 @@ static ctn_step_t link_bin(ctn_op_t *op)
     unsigned bin = hash_to_bin(split, split->opening.hash);
     split->chain = split->args.chain;
     ctn_log_chain_drop(split->chain); /* it belongs to the previous chain */
-    split->chain->place = ctn_bins_place(&split->left, &split->right, bin,
-                                         split->chain->place.self);
+    split->chain->place =
+        ctn_bin_place(&split->left.bin[bin], &split->right.bin[bin],
+                      split->chain->place.self);
     split->pass++;
     split->own.flags = flags;
     return split->plain            ? divide_plain(op, size_before)

@@ -41,8 +41,6 @@
 #include "split/algorithms.h"
 #include "split/bins.h"
 
-enum { LEFT, RIGHT };
-
 /* Color and key as four numbers of 64 bits (limbs), which are compared in this
  * order. The kind puts an empty value below all integers, and a member without
  * a color above all others. */
@@ -227,12 +225,12 @@ static void fold_opening(ctn_scan_t *scan, unsigned side, const void *data)
     radix_opening_t theirs;
     memcpy(&theirs, data, sizeof(theirs));
     table_t in = table_of(&radix->window, &theirs);
-    fold(scan->exclusive[side], &in, side == LEFT);
-    fold(ctn_scan_running(scan, side), &in, side == LEFT);
+    fold(scan->exclusive[side], &in, side == CTN_LEFT);
+    fold(ctn_scan_running(scan, side), &in, side == CTN_LEFT);
     for (unsigned i = 0; i < LIMBS; i++) {
         uint64_t vary = theirs.limb[i] ^ radix->opening.limb[i];
-        ((table_t *)ctn_scan_running(scan, LEFT))->vary[i] |= vary;
-        ((table_t *)ctn_scan_running(scan, RIGHT))->vary[i] |= vary;
+        ((table_t *)ctn_scan_running(scan, CTN_LEFT))->vary[i] |= vary;
+        ((table_t *)ctn_scan_running(scan, CTN_RIGHT))->vary[i] |= vary;
         radix->own.vary[i] |= vary;
     }
 }
@@ -307,9 +305,9 @@ static void find_limits(radix_t *radix)
             radix->awaits[radix->level] |= (uint8_t)(1u << limit.index);
         }
         if (bin > radix->bin) {
-            radix->limit[RIGHT] = limit;
+            radix->limit[CTN_RIGHT] = limit;
         } else if (bin == radix->bin) {
-            radix->limit[LEFT] = limit;
+            radix->limit[CTN_LEFT] = limit;
             radix->base += before;
         }
     }
@@ -412,8 +410,8 @@ static ctn_step_t introduce_neighbors(ctn_op_t *op)
     radix_t *radix = ctn_op_state(op);
     const ctn_chain_place_t *part = &radix->work.chain.place;
     uint64_t self = 1 + ctn_address_pack(radix->args.chain->place.self);
-    for (unsigned side = LEFT; side <= RIGHT; side++) {
-        ctn_address_t next = side == LEFT ? part->left : part->right;
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+        ctn_address_t next = side == CTN_LEFT ? part->left : part->right;
         catena_status_t status = ctn_address_exists(next)
                                      ? introduce(op, next, !side, self)
                                      : report(op, radix, side, self);
@@ -432,7 +430,7 @@ static catena_status_t join(ctn_op_t *op, radix_t *radix, unsigned level,
 {
     const split_box_t *box = mailbox_of(radix)->report[level][index];
     uint64_t word[2];
-    for (unsigned side = LEFT; side <= RIGHT; side++) {
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         word[side] = ctn_word_load(&box[side].word);
         if (word[side] == 0) {
             return CATENA_OK;
@@ -440,7 +438,8 @@ static catena_status_t join(ctn_op_t *op, radix_t *radix, unsigned level,
     }
     radix->awaits[level] &= (uint8_t) ~(1u << index);
     catena_status_t status = CATENA_OK;
-    for (unsigned side = LEFT; status == CATENA_OK && side <= RIGHT; side++) {
+    for (unsigned side = CTN_LEFT; status == CATENA_OK && side <= CTN_RIGHT;
+         side++) {
         status = introduce(op, ctn_address_unpack(box[side].reporter), !side,
                            word[!side]);
     }
@@ -479,8 +478,8 @@ static ctn_step_t take_place(ctn_op_t *op)
         .right = CTN_NO_ADDRESS,
     };
     const uint64_t *neighbor = mailbox_of(radix)->neighbor;
-    uint64_t left = ctn_word_load(&neighbor[LEFT]);
-    uint64_t right = ctn_word_load(&neighbor[RIGHT]);
+    uint64_t left = ctn_word_load(&neighbor[CTN_LEFT]);
+    uint64_t right = ctn_word_load(&neighbor[CTN_RIGHT]);
     if ((place.rank > 0 && left == 0) ||
         (place.rank + 1 < place.size && right == 0)) {
         return CTN_STEP_WAIT;

@@ -135,6 +135,19 @@ uint32_t ctn_records_own_part(const ctn_order_by_t *by, const ctn_record_t *own,
     return kept;
 }
 
+ctn_chain_place_t ctn_record_place(const ctn_record_t *const *list,
+                                   uint32_t count, uint32_t i)
+{
+    return (ctn_chain_place_t){
+        .size = count,
+        .rank = i,
+        .self = ctn_record_address(list[i]),
+        .left = i > 0 ? ctn_record_address(list[i - 1]) : CTN_NO_ADDRESS,
+        .right =
+            i + 1 < count ? ctn_record_address(list[i + 1]) : CTN_NO_ADDRESS,
+    };
+}
+
 ctn_chain_place_t ctn_records_place(const ctn_record_t *own,
                                     const ctn_record_t *const *list,
                                     uint32_t count)
@@ -143,12 +156,5 @@ ctn_chain_place_t ctn_records_place(const ctn_record_t *own,
     while (list[me]->rank != own->rank) {
         me++;
     }
-    return (ctn_chain_place_t){
-        .size = count,
-        .rank = me,
-        .self = ctn_record_address(own),
-        .left = me > 0 ? ctn_record_address(list[me - 1]) : CTN_NO_ADDRESS,
-        .right =
-            me + 1 < count ? ctn_record_address(list[me + 1]) : CTN_NO_ADDRESS,
-    };
+    return ctn_record_place(list, count, me);
 }

@@ -79,8 +79,11 @@ void ctn_records_sort(const ctn_order_by_t *by, const ctn_record_t **list,
 uint32_t ctn_records_own_part(const ctn_order_by_t *by, const ctn_record_t *own,
                               const ctn_record_t **list, uint32_t count);
 
-/** Return the place of the member with record `own` in the chain of the members
- * whose `count` records are in `list`, in order. */
+/** Return the place of member i in the chain of the members whose `count`
+ * records are in `list`, in order. */
+ctn_chain_place_t ctn_record_place(const ctn_record_t *const *list,
+                                   uint32_t count, uint32_t i);
+/** The same of the member with record `own`. */
 ctn_chain_place_t ctn_records_place(const ctn_record_t *own,
                                     const ctn_record_t *const *list,
                                     uint32_t count);

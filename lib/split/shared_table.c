@@ -75,23 +75,13 @@ void ctn_shared_table_close(ctn_shared_table_t *shared)
     }
 }
 
-static ctn_address_t address_at(const ctn_shared_table_t *shared, uint32_t i)
-{
-    return ctn_record_address(shared->list[i]);
-}
-
 /** Set the places of the members with the records from `first` to before `end`,
  * which are those of one color. */
 static void link_color(ctn_shared_table_t *shared, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
-        shared->place[shared->list[i]->rank] = (ctn_chain_place_t){
-            .size = end - first,
-            .rank = i - first,
-            .self = address_at(shared, i),
-            .left = i > first ? address_at(shared, i - 1) : CTN_NO_ADDRESS,
-            .right = i + 1 < end ? address_at(shared, i + 1) : CTN_NO_ADDRESS,
-        };
+        shared->place[shared->list[i]->rank] =
+            ctn_record_place(shared->list + first, end - first, i - first);
     }
 }
 

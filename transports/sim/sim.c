@@ -348,7 +348,6 @@ static void find_place(ctn_sim_rank_t *rank, ctn_sim_place_t *place)
         .rank = rank->rank,
         .ranks = sim->ranks,
         .node = rank->node,
-        .nodes = sim->nodes,
         .local_rank = rank->local,
         .local_size = node->count,
         .local_ranks = &sim->members[node->first],

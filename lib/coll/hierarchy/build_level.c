@@ -159,9 +159,9 @@ ctn_step_t ctn_build_climb(ctn_op_t *op)
         return ctn_op_jump(op, CTN_BUILD_PHASE_REPORT);
     }
     ctn_chain_t *leaders = &build->chain[0];
-    ctn_chain_set_place(leaders,
-                        ctn_bins_place(&build->left_bins, &build->right_bins, 1,
-                                       leaders->place.self));
+    ctn_chain_set_place(leaders, ctn_bin_place(&build->left_bins.bin[1],
+                                               &build->right_bins.bin[1],
+                                               leaders->place.self));
     if (build->level + 1 < build->levels.count) {
         build->level++;
         return ctn_op_jump(op, CTN_BUILD_PHASE_SPLIT);

@@ -16,7 +16,7 @@
 #include "exec/schedule.h"
 #include "split/sort/sort.h"
 
-enum { LEFT, RIGHT, ROUNDS_MAX = 32 };
+enum { ROUNDS_MAX = 32 };
 
 /** The positions that a sort or a merge covers; a position is a member's rank
  * in the parent. */
@@ -69,12 +69,12 @@ static bool merge_step(bitonic_sort_t *sort, uint32_t place)
     uint32_t offset = place - range->low;
     uint32_t count = range->count;
     if (offset >= distance) {
-        sort->side = LEFT;
+        sort->side = CTN_LEFT;
         range->low += distance;
         range->count -= distance;
         return true;
     }
-    sort->side = RIGHT;
+    sort->side = CTN_RIGHT;
     range->count = distance;
     return offset < count - distance;
 }
@@ -149,8 +149,8 @@ static catena_status_t take(ctn_op_t *op, unsigned index)
     const ctn_order_by_t *by = &sort->sort.args->by;
     (void)index;
     sort->exchanges[sort->distance][sort->side]++;
-    int order = sort->side == RIGHT ? ctn_record_compare(by, own, other)
-                                    : ctn_record_compare(by, other, own);
+    int order = sort->side == CTN_RIGHT ? ctn_record_compare(by, own, other)
+                                        : ctn_record_compare(by, other, own);
     return (order > 0) != sort->range.descending
                ? ctn_item_set(op->exec, sort->sort.item, other)
                : CATENA_OK;

@@ -23,8 +23,6 @@
 #include "exec/slot.h"
 #include "split/sort/exact.h"
 
-enum { LEFT, RIGHT };
-
 typedef struct cheng_sort {
     ctn_sort_t sort; /* first */
     /* working */
@@ -127,7 +125,8 @@ static ctn_step_t exchange_addresses(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     catena_status_t status = make_chain(op->exec, sort);
-    for (unsigned side = LEFT; status == CATENA_OK && side <= RIGHT; side++) {
+    for (unsigned side = CTN_LEFT; status == CATENA_OK && side <= CTN_RIGHT;
+         side++) {
         ctn_address_t neighbor = next_sorter(sort, side);
         if (ctn_address_exists(neighbor)) {
             status = ctn_op_send(op, neighbor, address_slot(sort, !side),
@@ -147,7 +146,7 @@ static ctn_step_t sort_tables(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     ctn_address_t neighbor[2] = {CTN_NO_ADDRESS, CTN_NO_ADDRESS};
-    for (unsigned side = LEFT; side <= RIGHT; side++) {
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         if (!ctn_address_exists(next_sorter(sort, side))) {
             continue;
         }
@@ -158,8 +157,8 @@ static ctn_step_t sort_tables(ctn_op_t *op)
                sizeof(neighbor[side]));
     }
     ctn_chain_place_t *place = &sort->sorters.chain.place;
-    place->left = neighbor[LEFT];
-    place->right = neighbor[RIGHT];
+    place->left = neighbor[CTN_LEFT];
+    place->right = neighbor[CTN_RIGHT];
     return ctn_op_call(op,
                        ctn_exact_create(&sort->sort.args->by,
                                         &sort->sorters.chain, &sort->table));
@@ -180,7 +179,8 @@ static void divide(cheng_sort_t *sort, const unsigned char *data, size_t bytes)
     size_t at = 0;
     skip_record(data, &at);
     sort->data = data;
-    ctn_rooted_divide(&sort->sort.tree, RIGHT, data, at, bytes, skip_record);
+    ctn_rooted_divide(&sort->sort.tree, CTN_RIGHT, data, at, bytes,
+                      skip_record);
 }
 
 /** Take the records of this member's subtree (ctn_rooted_incoming_t). */

@@ -21,8 +21,6 @@
 #include "split/shift.h"
 #include "split/sort/sort.h"
 
-enum { LEFT, RIGHT };
-
 /** The value that the scan folds: about the members scanned so far, on one side
  * of a member. */
 typedef struct part {
@@ -31,8 +29,9 @@ typedef struct part {
     uint32_t wrong;  /* number of items whose color is below that of the item to
                         the left */
     uint32_t closed; /* 1: the part ends among these members */
-    uint32_t count[2]; /* how many of them belong to the part; [LEFT] if they
-                          are to the left, [RIGHT] if to the right */
+    /* How many of them belong to the part: [CTN_LEFT] if they are to the left,
+     * [CTN_RIGHT] if to the right. */
+    uint32_t count[2];
     ctn_address_t nearest; /* owner of the item of the nearest of them */
 } part_t;
 
@@ -54,7 +53,7 @@ static void fold(void *inout_part, const void *in_part, int in_is_left)
 {
     part_t *inout = inout_part;
     const part_t *in = in_part;
-    unsigned side = in_is_left ? LEFT : RIGHT;
+    unsigned side = in_is_left ? CTN_LEFT : CTN_RIGHT;
     inout->balance += in->balance;
     inout->wrong += in->wrong;
     if (inout->closed) {
@@ -97,13 +96,13 @@ static ctn_step_t scan_parts(ctn_op_t *op)
                    ctn_hash_mix(args->record->rank + UINT64_C(1)),
         .wrong = finalize->order > 0,
         .closed = begins,
-        .count = {[LEFT] = 1, [RIGHT] = !begins},
+        .count = {[CTN_LEFT] = 1, [CTN_RIGHT] = !begins},
         .nearest = ctn_record_address(finalize->item),
     };
-    ctn_op_t *child = ctn_scan_create(op->exec, args->parent, fold,
-                                      &finalize->own, &finalize->from[LEFT],
-                                      &finalize->from[RIGHT], sizeof(part_t));
-    finalize->from[LEFT].closed = begins;
+    ctn_op_t *child = ctn_scan_create(
+        op->exec, args->parent, fold, &finalize->own, &finalize->from[CTN_LEFT],
+        &finalize->from[CTN_RIGHT], sizeof(part_t));
+    finalize->from[CTN_LEFT].closed = begins;
     return ctn_op_call(op, child);
 }
 
@@ -119,18 +118,18 @@ static void take_place(void *chain, const void *data)
 static ctn_step_t notify_owner(ctn_op_t *op)
 {
     finalize_t *finalize = ctn_op_state(op);
-    const part_t *left = &finalize->from[LEFT];
-    const part_t *right = &finalize->from[RIGHT];
+    const part_t *left = &finalize->from[CTN_LEFT];
+    const part_t *right = &finalize->from[CTN_RIGHT];
     if (finalize->own.balance + left->balance + right->balance != 0 ||
         finalize->own.wrong + left->wrong + right->wrong != 0) {
         return ctn_op_fail(op, CATENA_ERR_ARG); /* the same on all members */
     }
     finalize->place = (ctn_chain_place_t){
-        .size = left->count[LEFT] + 1 + right->count[RIGHT],
-        .rank = left->count[LEFT],
+        .size = left->count[CTN_LEFT] + 1 + right->count[CTN_RIGHT],
+        .rank = left->count[CTN_LEFT],
         .self = ctn_record_address(finalize->item),
-        .left = left->count[LEFT] > 0 ? left->nearest : CTN_NO_ADDRESS,
-        .right = right->count[RIGHT] > 0 ? right->nearest : CTN_NO_ADDRESS,
+        .left = left->count[CTN_LEFT] > 0 ? left->nearest : CTN_NO_ADDRESS,
+        .right = right->count[CTN_RIGHT] > 0 ? right->nearest : CTN_NO_ADDRESS,
     };
     ctn_chain_t *chain = finalize->args.chain;
     const ctn_shift_t notification = {.to = finalize->place.self,

@@ -387,8 +387,7 @@ static int refuse_states(const catena_config_t *config, void *argument)
                      CATENA_OK);
     SAYS_WHY(&n, CATENA_ERR_STATE, catena_neighborhood_free,
              "complete it first", catena_neighborhood_free(&n.cart));
-    SAYS_WHY(&n, CATENA_ERR_STATE, catena_neighborhood_set,
-             "complete it first",
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_neighborhood_set, "complete it first",
              catena_neighborhood_set(n.cart, "algorithm", "auto"));
     ck_assert_int_eq(catena_request_wait(&n.request), CATENA_OK);
     ck_assert_int_eq(catena_neighborhood_free(&n.cart), CATENA_OK);

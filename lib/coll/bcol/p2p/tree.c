@@ -71,12 +71,11 @@ unsigned ctn_ktree_most_children(uint32_t size, uint32_t radix)
 /* ---- two-sided ---- */
 
 /** The side of the root on which a member is; 0: left. */
-enum { LEFT, RIGHT };
 
 /** The member at a place of the tree on one side. */
 static uint32_t member_on(uint32_t root, unsigned side, uint32_t place)
 {
-    return side == RIGHT ? root + place : root - place;
+    return side == CTN_RIGHT ? root + place : root - place;
 }
 
 /** The slot, at its parent, of child `index` on a side. */
@@ -86,7 +85,7 @@ static unsigned slot_of(ctn_p2p_shape_t shape, uint32_t root, unsigned side,
     if (shape != CTN_P2P_LINEAR) {
         return 2 * index + side;
     }
-    return side == RIGHT ? root + index : root - 1 - index;
+    return side == CTN_RIGHT ? root + index : root - 1 - index;
 }
 
 /** Set this member's place in the tree on one side. A chain has the first child
@@ -94,8 +93,8 @@ static unsigned slot_of(ctn_p2p_shape_t shape, uint32_t root, unsigned side,
 static void set_side(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape, uint32_t root,
                      unsigned side, ctn_ktree_t *tree)
 {
-    uint32_t size = 1 + (side == RIGHT ? p2p->size - 1 - root : root);
-    uint32_t place = side == RIGHT ? p2p->me - root : root - p2p->me;
+    uint32_t size = 1 + (side == CTN_RIGHT ? p2p->size - 1 - root : root);
+    uint32_t place = side == CTN_RIGHT ? p2p->me - root : root - p2p->me;
     ctn_ktree_set(tree, size, place, 0,
                   shape == CTN_P2P_LINEAR && size > 2 ? size : 2);
     if (shape == CTN_P2P_CHAIN) {
@@ -112,8 +111,8 @@ void ctn_p2p_tree_set(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape,
     tree->parent = p2p->size;
     tree->slot = 0;
     tree->children = 0;
-    for (unsigned s = LEFT; s <= RIGHT; s++) {
-        if (p2p->me != root && (p2p->me > root) != (s == RIGHT)) {
+    for (unsigned s = CTN_LEFT; s <= CTN_RIGHT; s++) {
+        if (p2p->me != root && (p2p->me > root) != (s == CTN_RIGHT)) {
             continue;
         }
         set_side(p2p, shape, root, s, &side[s]);
@@ -123,7 +122,7 @@ void ctn_p2p_tree_set(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape,
         }
     }
     for (unsigned i = 0; i < side[0].children || i < side[1].children; i++) {
-        for (unsigned s = LEFT; s <= RIGHT; s++) {
+        for (unsigned s = CTN_LEFT; s <= CTN_RIGHT; s++) {
             if (i < side[s].children) {
                 assert(tree->children < CTN_P2P_CHILDREN);
                 tree->child[tree->children++] = (struct ctn_p2p_child){
