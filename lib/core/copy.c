@@ -1,10 +1,23 @@
-/* Copies past the caches, by non-temporal stores of SSE2. */
+/* Copies between cores, and past the caches, by non-temporal stores of SSE2. */
 
 #include "core/copy.h"
 
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
+
+void ctn_copy_vectors(void *target, const void *source, size_t bytes)
+{
+    enum { VECTOR = 16 };
+    unsigned char *to = target;
+    const unsigned char *from = source;
+#pragma GCC unroll 2
+    for (size_t at = 0; at < bytes - VECTOR; at += VECTOR) {
+        memcpy(to + at, from + at, VECTOR);
+    }
+    /* The last ones may overlap those before. */
+    memcpy(to + bytes - VECTOR, from + bytes - VECTOR, VECTOR);
+}
 
 #ifdef __SSE2__
 #include <emmintrin.h>

@@ -9,6 +9,7 @@
 #include <catena/status.h>
 
 #include "core/config.h"
+#include "core/copy.h"
 #include "core/hash_map.h"
 #include "core/locality.h"
 #include "core/log.h"
@@ -716,8 +717,8 @@ static inline void ctn_exec_charge(ctn_exec_t *exec, ctn_work_t work, size_t n)
 static inline void ctn_exec_copy(ctn_exec_t *exec, void *target,
                                  const void *source, size_t bytes)
 {
-    if (bytes > 0 && !exec->drop_data) {
-        memcpy(target, source, bytes);
+    if (!exec->drop_data) {
+        ctn_copy_shared(target, source, bytes);
     }
     ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
 }

@@ -56,58 +56,6 @@ bool ctn_inline_may_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
                              &x->zcopy_offset);
 }
 
-/** Copies a block of 1 to 15 bytes. */
-static inline void copy_short(unsigned char *target,
-                              const unsigned char *source, size_t bytes)
-{
-    if (bytes >= 8) { /* the two copies may overlap */
-        uint64_t first, last;
-        memcpy(&first, source, 8);
-        memcpy(&last, source + bytes - 8, 8);
-        memcpy(target, &first, 8);
-        memcpy(target + bytes - 8, &last, 8);
-        return;
-    }
-    for (size_t i = 0; i < bytes; i++) { /* volatile: not a call of memcpy */
-        *(volatile unsigned char *)&target[i] = source[i];
-    }
-}
-
-/** Copies a long block, or charges the copy in virtual time, too. Apart, so
- * that copies of short blocks save no registers. */
-__attribute__((noinline)) static void copy_long(ctn_exec_t *exec,
-                                                unsigned char *target,
-                                                const unsigned char *source,
-                                                size_t bytes)
-{
-    ctn_exec_copy(exec, target, source, bytes);
-}
-
-/** Copies a block that is not empty. Short ones in a loop, unrolled only twice,
- * so that its code takes few cache lines: on oversubscribed cores a rank finds
- * its caches cold whenever it runs. The last 16 bytes are copied apart and may
- * overlap those before. */
-__attribute__((noinline)) static void copy(ctn_exec_t *exec,
-                                           unsigned char *target,
-                                           const unsigned char *source,
-                                           size_t bytes)
-{
-    enum { VECTOR = 16, SHORT_BYTES = 1024 };
-    if (bytes > SHORT_BYTES || exec->virtual_time) {
-        copy_long(exec, target, source, bytes);
-        return;
-    }
-    if (bytes < VECTOR) {
-        copy_short(target, source, bytes);
-        return;
-    }
-#pragma GCC unroll 2
-    for (size_t at = 0; at < bytes - VECTOR; at += VECTOR) {
-        memcpy(target + at, source + at, VECTOR);
-    }
-    memcpy(target + bytes - VECTOR, source + bytes - VECTOR, VECTOR);
-}
-
 /* ---- messages ---- */
 
 /** The slot of operation `seq`. */
@@ -179,7 +127,7 @@ static inline void send_eager(ctn_exec_t *exec, const ctn_inline_exchange_t *x,
     const ctn_inline_end_t *end = &x->end[m];
     size_t bytes;
     const unsigned char *data = sent_block(x, m, &bytes);
-    copy(exec, payload_of(end, seq, bytes), data, bytes);
+    ctn_exec_copy(exec, payload_of(end, seq, bytes), data, bytes);
     ctn_exec_post(exec, &slot_of(end, seq)->word[0], ctn_flag(seq, bytes));
 }
 
@@ -195,7 +143,7 @@ static bool send_long(ctn_exec_t *exec, const ctn_inline_exchange_t *x,
     uint64_t to;
     const unsigned char *data = sent_block(x, m, &bytes);
     if (ctn_link_is_posted(exec, end->control, seq, bytes, &to)) {
-        copy(exec, end->arena + to, data, bytes);
+        ctn_exec_copy(exec, end->arena + to, data, bytes);
         ctn_exec_post(exec, &slot->word[0],
                       ctn_flag(seq, ctn_transfer_whole(bytes)));
         return false;
@@ -229,8 +177,9 @@ CTN_COLD static void make_local_copies(ctn_exec_t *exec,
     const ctn_schedule_t *schedule = x->local_copies;
     for (uint32_t t = 0; t < schedule->local_copies; t++) {
         const ctn_local_copy_t *self = &schedule->local_copy[t];
-        copy(exec, x->recv + (ptrdiff_t)self->to.index * x->recv_step,
-             x->send + (ptrdiff_t)self->from.index * x->send_step, x->bytes);
+        ctn_exec_copy(exec, x->recv + (ptrdiff_t)self->to.index * x->recv_step,
+                      x->send + (ptrdiff_t)self->from.index * x->send_step,
+                      x->bytes);
     }
 }
 
@@ -276,7 +225,7 @@ CTN_COLD static bool receive_other(ctn_exec_t *exec,
         const ctn_span_t block = {into, bytes, NULL};
         (void)ctn_read_place(exec, end->peer, rts.place, &block);
     } else {
-        copy(exec, into, end->arena + rts.place, bytes);
+        ctn_exec_copy(exec, into, end->arena + rts.place, bytes);
     }
     ctn_exec_post(exec, &end->control->zcopy_read[ctn_link_entry(seq)],
                   ctn_flag64(seq));
@@ -301,7 +250,7 @@ static inline void receive_arrived(ctn_exec_t *exec,
         uint32_t count = ctn_flag_count(word);
         *missing &= ~(left & -left);
         if (count == bytes) {
-            copy(exec, into, payload_of(end, seq, bytes), bytes);
+            ctn_exec_copy(exec, into, payload_of(end, seq, bytes), bytes);
         } else if (!receive_other(exec, end, seq, count, into, bytes)) {
             *mismatch |= left & -left;
         }

@@ -1,4 +1,4 @@
-/* Copies past the caches: any address, any length. */
+/* Copies between cores, and past the caches: any address, any length. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,14 @@ enum { MOST = 5 * 16384, MARGIN = 128 };
 static unsigned char source[MOST + 2 * MARGIN];
 static unsigned char target[MOST + 2 * MARGIN];
 
+typedef void (*copy_t)(void *target, const void *source, size_t bytes);
+static const copy_t copies[] = {ctn_copy_past_caches, ctn_copy_shared};
+
 /** Copy, and check every byte of the target and around it. */
-static void copy_one(size_t to, size_t from, size_t bytes)
+static void copy_one(copy_t copy, size_t to, size_t from, size_t bytes)
 {
     memset(target, 0xee, sizeof(target));
-    ctn_copy_past_caches(target + to, source + from, bytes);
+    copy(target + to, source + from, bytes);
     ck_assert_mem_eq(target + to, source + from, bytes);
     for (size_t i = 0; i < to; i++) {
         ck_assert_uint_eq(target[i], 0xee);
@@ -28,15 +31,16 @@ static void copy_one(size_t to, size_t from, size_t bytes)
 
 START_TEST(test_lengths)
 {
-    static const size_t lengths[] = {0,     1,     63,    64,    65,      4095,
-                                     16383, 16384, 16385, 16448, MOST - 1};
+    static const size_t lengths[] = {
+        0,    1,    63,   64,   65,   128,   129,   130,   144,   145,
+        1000, 2047, 2048, 2049, 4095, 16383, 16384, 16385, 16448, MOST - 1};
     for (size_t i = 0; i < sizeof(source); i++) {
         source[i] = (unsigned char)(i * 2654435761u >> 13);
     }
     for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++) {
         for (size_t to = 0; to < 64; to += 21) {
             for (size_t from = 0; from < 64; from += 13) {
-                copy_one(to, from, lengths[l]);
+                copy_one(copies[_i], to, from, lengths[l]);
             }
         }
     }
@@ -52,7 +56,7 @@ END_TEST
 
 static void add_cases(TCase *tcase)
 {
-    tcase_add_test(tcase, test_lengths);
+    tcase_add_loop_test(tcase, test_lengths, 0, 2);
     tcase_add_test(tcase, test_exceeds);
 }
 

@@ -48,8 +48,8 @@ static void copy_small(const shm_run_t *run, void *to, const void *from,
 {
     if (bytes == sizeof(uint64_t)) { /* one load and one store */
         memcpy(to, from, sizeof(uint64_t));
-    } else if (bytes > 0) { /* else `from` may be NULL */
-        memcpy(to, from, bytes);
+    } else {
+        ctn_copy_shared(to, from, bytes);
     }
     ctn_exec_charge(run->shm->module.exec, CTN_WORK_COPY, bytes);
 }
